@@ -10,43 +10,44 @@ use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, BinaryOp, Combiner, Computation, ElementType, InstrId, Instruction, Module, Op, UnaryOp};
 use crate::indexing::combined_elements;
 
-/// Seconds that fusing two kernels saves, in addition to memory traffic. The value is an assumption
-/// for all devices.
+/// Seconds of launch time that fusing two kernels saves. The value is an assumption for all
+/// devices.
 pub const LAUNCH_SECONDS: f64 = 2e-6;
 /// Dependent additions that one thread computes per second.
 pub const ADDITIONS_PER_SECOND: f64 = 2e9;
-/// Number of additions that take as long as one kernel launch. It is equal for all devices, so that
-/// fusion decisions do not depend on the device.
+/// Number of additions that take as long as one kernel launch. The number is equal for all devices,
+/// so that fusion decisions do not depend on the device.
 pub const LAUNCH: f64 = LAUNCH_SECONDS * ADDITIONS_PER_SECOND;
-/// Cost of writing an element and reading it again, in additions.
+/// Cost, in additions, of writing an element to memory and reading it again.
 pub const ROUND_TRIP: f64 = 4.0;
 /// Largest cost, in additions, of a scalar that every block recomputes instead of reading it.
 pub const CHEAP_SCALAR: f64 = 10.0;
 
-/// Cost of a transcendental function, in additions; most of it is a polynomial.
+/// Cost of a transcendental function, in additions. Most of this cost is a polynomial.
 const FUNCTION: f64 = 25.0;
 /// Cost of a sine, cosine or tangent of an `f64`, which reduces its argument exactly.
 const WIDE_TRIGONOMETRY: f64 = 100.0;
-/// Costs of a simple function and of a trigonometric function of a complex number. A trigonometric
-/// function needs several sines.
+/// Costs, in additions, of two kinds of functions of a complex number. The first cost is that of
+/// most functions. The second is that of a trigonometric function, which needs several real sines.
 const COMPLEX: [f64; 2] = [70.0, 300.0];
 /// Cost of a power of complex numbers.
 const COMPLEX_POWER: f64 = 800.0;
-/// Costs of an integer division by a variable, which is not vectorised, and by a constant.
+/// Costs, in additions, of an integer division by a variable and by a constant. A division by a
+/// variable is not vectorised.
 const INTEGER_DIVISION: [f64; 2] = [40.0, 4.0];
 /// Cost of a float remainder, which is computed bit by bit.
 const FLOAT_REMAINDER: f64 = 100.0;
-/// Costs of a power of integers of up to 32 bits, and of 64-bit integers.
+/// Costs, in additions, of an integer power with at most 32 bits and with 64 bits.
 const INTEGER_POWER: [f64; 2] = [75.0, 330.0];
 /// Bytes of memory traffic that take as long as one scalar addition.
 const BYTES_OF_ADDITION: f64 = 1.2;
-/// Cost, in additions, of reading an element if the elements read for adjacent elements of the
-/// result are far apart in memory.
+/// Cost, in additions, of one read if adjacent elements of the result need elements that are far
+/// apart in memory.
 pub const STRIDED_READ: f64 = 12.0;
-/// Number of bytes above which strided reads of an array miss the nearest cache.
+/// Array size, in bytes, above which strided reads miss the nearest cache.
 pub const CACHED_BYTES: i64 = 32 << 10;
-/// Least number of contiguous bytes for which a reordered read is as fast as a sequential read: a
-/// cache line.
+/// Least number of contiguous bytes that a transpose must keep together to be as fast as a
+/// sequential read. The number is the size of a cache line.
 const LEAST_RUN_BYTES: i64 = 64;
 
 /// Cost, in additions, of computing one element of `instruction` from its operands.
@@ -70,15 +71,15 @@ pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 
     }
 }
 
-/// Cost of an element that a user recomputes instead of reading it from a buffer: the operation and
-/// the reads of its operands, minus the read that is saved.
+/// Cost, in additions, of recomputing an element instead of reading it from a buffer. The cost is
+/// the operation plus the reads of its operands, minus the saved read.
 pub fn per_repetition(computation: &Computation, instruction: &Instruction) -> f64 {
     let is_read = |operand: &&InstrId| is_read(computation, **operand);
     let reads = instruction.operands.iter().filter(is_read).count() as f64;
     (per_element(computation, instruction) + reads - 1.0).max(0.0)
 }
 
-/// Whether users of a value read it from memory element by element if it is not fused.
+/// Whether users read a value from memory element by element when the value is not fused into them.
 fn is_read(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match instruction.op {
@@ -88,9 +89,9 @@ fn is_read(computation: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Bytes of memory traffic that take as long as the arithmetic of one element, when all cores
-/// compute and use the memory together. An operation that is one machine instruction costs one
-/// byte.
+/// Number of bytes of memory traffic that take as long as the arithmetic of one element. All cores
+/// are assumed to compute, and to access memory, at the same time. An operation that is one machine
+/// instruction costs one byte.
 pub fn arithmetic_bytes(computation: &Computation, instruction: &Instruction) -> i64 {
     match &instruction.op {
         Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::Reshape | Op::Bitcast | Op::Broadcast { .. } => 0,
@@ -103,13 +104,15 @@ pub fn arithmetic_bytes(computation: &Computation, instruction: &Instruction) ->
     }
 }
 
-/// Number of bytes below which an array is assumed to be in the cache of the core that wrote it.
+/// Array size, in bytes, below which the array is assumed to be in the cache of the core that wrote
+/// it.
 const CACHED: i64 = 512 << 10;
-/// Factor by which reading from another core's cache is slower than from the core's own.
+/// Factor by which reading from another core's cache is slower than reading from the core's own
+/// cache.
 const FROM_ANOTHER_CORE: i64 = 4;
 
-/// Cost of distributing a small array from the core that wrote it to all cores, as the bytes that
-/// one core could move in that time.
+/// Cost of distributing a small array from the core that wrote it to all cores; 0 for larger
+/// arrays. The cost is the number of bytes that one core could move in that time.
 pub fn fetching(bytes: i64, device: &DeviceDescription) -> i64 {
     if is_cached(bytes) { moved_between_cores(bytes, device) } else { 0 }
 }
@@ -120,15 +123,16 @@ pub fn is_cached(bytes: i64) -> bool {
     bytes < CACHED
 }
 
-/// Cost of moving `bytes` from one core's cache to the caches of all cores. One core's part is not
-/// moved. The cost is the number of bytes that one core could move in that time.
+/// Cost of moving `bytes` from one core's cache to the caches of all cores. Each core needs an
+/// equal part, so the core that has the bytes keeps one part. The cost is the number of bytes that
+/// one core could move in that time.
 pub fn moved_between_cores(bytes: i64, device: &DeviceDescription) -> i64 {
     let of_others = bytes - bytes / i64::from(device.core_count.max(1));
     of_others.saturating_mul(FROM_ANOTHER_CORE)
 }
 
-/// Whether computing one element takes about twenty machine instructions, most of them for a
-/// polynomial. Reading the element from a near cache is faster.
+/// Whether an operation takes about twenty machine instructions per element, most of them for a
+/// polynomial. Reading an element from a near cache is faster than recomputing it.
 pub fn is_function(op: &Op) -> bool {
     match op {
         Op::Unary(op) => simple(*op).is_none_or(|cost| cost > 2.0),
@@ -140,28 +144,28 @@ pub fn is_function(op: &Op) -> bool {
 /// Factor by which the bandwidth of all cores' caches together exceeds that of memory.
 const CACHES_OVER_MEMORY: f64 = 8.0;
 
-/// Bytes per second at which a device moves the `bytes` that a kernel reads and writes. On a cpu,
-/// bytes that fit into all cores' caches together move faster than memory.
+/// Bandwidth, in bytes per second, with which a device moves the `bytes` that a kernel reads and
+/// writes. On a cpu, the bandwidth is higher if the bytes fit into all cores' caches together.
 pub fn bandwidth(bytes: u64, device: &DeviceDescription) -> f64 {
     let is_kept = device.is_single_threaded_block() && !device.exceeds_core_caches(bytes);
     device.memory_bandwidth * if is_kept { CACHES_OVER_MEMORY } else { 1.0 }
 }
 
-/// Largest number of `f32` operations that a device computes per second. On a cpu, it is reached by
-/// fused multiply-adds on vectors as wide as its registers.
+/// Largest number of `f32` operations that a device computes per second. A cpu reaches this number
+/// with fused multiply-adds on vectors as wide as its registers.
 pub fn peak(device: &DeviceDescription) -> f64 {
     let wider = f64::from(device.register_bytes.max(device.vector_bytes)) / f64::from(device.vector_bytes.max(1));
     device.flops * if device.is_single_threaded_block() { 2.0 * wider } else { 1.0 }
 }
 
-/// Cost of computing every element of every instruction of a computation once, in additions.
+/// Cost, in additions, of computing every element of every instruction of a computation once.
 pub fn of_computation(computation: &Computation) -> f64 {
     computation.instructions.iter().map(|it| elements(it) * per_element(computation, it)).sum()
 }
 
-/// Returns the least arithmetic that a computation needs, in `f32` operations. Only elements that
-/// the result depends on are included. Operations that move elements, for example a transpose, are
-/// free, because a good kernel may hide them.
+/// Returns the least arithmetic that a computation needs, in `f32` operations. Elements that cannot
+/// affect the result are not counted. Operations that only move elements, for example transposes,
+/// count as free, because a good kernel may hide their cost.
 pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescription) -> f64 {
     let shares = demand::shares(computation);
     let needed = |(instruction, share): (&Instruction, &f64)| {
@@ -173,8 +177,8 @@ pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescr
                 let zeros: f64 = attributes.window.dims.iter().map(|dim| dim.base_dilation.max(1) as f64).product();
                 all / zeros / products_at_once(computation, instruction, device)
             }
-            // Adjacent windows may overlap in all elements but one, so each may need only one
-            // operation.
+            // Adjacent windows may overlap in all elements but one, so each window may need only
+            // one operation.
             Op::ReduceWindow { .. } => all.min(share * elements(instruction)),
             _ => all,
         }
@@ -183,8 +187,9 @@ pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescr
     arithmetic.filter(|(it, _)| it.op.is_elementwise() || is_heavy(&it.op)).map(needed).sum()
 }
 
-/// Number of products of elements of these types that take as long as one `f32` product. It exceeds
-/// 1 on devices with instructions that multiply small matrices or words of adjacent elements.
+/// Number of products in the operands' type that take as long as one `f32` product. The number
+/// exceeds 1 on devices with instructions that multiply small matrices or words of adjacent
+/// elements.
 fn products_at_once(computation: &Computation, product: &Instruction, device: &DeviceDescription) -> f64 {
     let element = |&id: &InstrId| first_array(computation.instruction(id)).map(|array| array.element_type);
     let widest = product.operands.iter().filter_map(element).map(|it| it.byte_size()).max().unwrap_or(4);
@@ -199,13 +204,14 @@ fn products_at_once(computation: &Computation, product: &Instruction, device: &D
     }
 }
 
-/// Number of operand elements that one element of a reduction, a product or a convolution combines;
-/// 1 for other operations.
+/// Number of operand elements that are combined into one element of a reduction, a product or a
+/// convolution; 1 for other operations.
 pub fn steps(computation: &Computation, instruction: &Instruction) -> f64 {
     combined_elements(computation, instruction) as f64
 }
 
-/// The array shape of the result; for variadic operations, of the first result.
+/// Returns the array shape of the result. If an operation is variadic, returns the array shape of
+/// its first result.
 pub fn first_array(instruction: &Instruction) -> Option<&ArrayShape> {
     instruction.shape.leaves().into_iter().find_map(|leaf| leaf.as_array())
 }
@@ -214,7 +220,7 @@ fn elements(instruction: &Instruction) -> f64 {
     first_array(instruction).map_or(0.0, |array| array.element_count() as f64)
 }
 
-/// Bytes of an instruction's first array.
+/// Number of bytes of the first array in an instruction's result.
 pub fn bytes(instruction: &Instruction) -> i64 {
     first_array(instruction).map_or(0, ArrayShape::byte_size)
 }
@@ -227,7 +233,7 @@ fn is_strided(computation: &Computation, transpose: &Instruction) -> bool {
     bytes(transpose) > CACHED_BYTES && run_bytes(operand, permutation) < LEAST_RUN_BYTES
 }
 
-/// Bytes that are contiguous both before and after a transpose.
+/// Size, in bytes, of a run that is contiguous both before and after a transpose.
 fn run_bytes(operand: &ArrayShape, permutation: &[i64]) -> i64 {
     let real = |d: &i64| operand.dims[*d as usize] > 1;
     let order: Vec<i64> = permutation.iter().copied().filter(real).collect();
@@ -250,8 +256,8 @@ pub fn is_heavy(op: &Op) -> bool {
     matches!(op, Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) | Op::Map { .. })
 }
 
-/// Whether vector code combines the elements of an operation in an order other than HLO's. This
-/// holds for sums and products, and for the maximum and minimum of integers.
+/// Whether vector code combines elements in an order that differs from the order of HLO. The order
+/// differs for sums and products, and for the maximum and minimum of integers.
 pub fn is_regrouped(module: &Module, instruction: &Instruction) -> bool {
     match &instruction.op {
         Op::Dot(_) | Op::Convolution(_) => true,

@@ -1,4 +1,4 @@
-//! Describes the machine by properties that emitters can read.
+//! The description of a machine, which emitters read.
 
 pub mod instructions;
 
@@ -7,15 +7,15 @@ use crate::ir::{Function, MatrixProduct, OpKind};
 /// Numbers that describe a machine. Heuristics read these numbers, never the name of a target.
 ///
 /// A plan decides in which order a kernel sums floats. Plans depend on `core_count`,
-/// `vector_bytes`, `core_cache_bytes`, the registers, tile products and the numbers of threads, so
-/// these fields can change the last bits of results. The fields are fixed at compile time: an
-/// executable gives the same bits in every run. A module that is compiled again for the same
+/// `vector_bytes`, `core_cache_bytes`, the registers, the tile products and the numbers of threads.
+/// So these fields can change the last bits of results. The fields are fixed at compile time, so an
+/// executable gives the same bits in every run. A module that is compiled twice for the same
 /// description also gives the same bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceDescription {
     /// Name to display: `cpu`, `simt`, `sm_90` …
     pub name: String,
-    /// Threads that run in lock step; 1 on the cpu.
+    /// Number of threads that run in lock step; 1 on the cpu.
     pub warp_size: u32,
     /// Largest number of threads in a block; 1 on the cpu.
     pub max_threads_per_block: u32,
@@ -27,24 +27,24 @@ pub struct DeviceDescription {
     pub shared_bytes_per_block: u32,
     /// Widest load or store of one thread, in bytes (16 on NVIDIA; the vector register on the cpu).
     pub vector_bytes: u32,
-    /// Bytes of the widest vector register with arithmetic instructions.
+    /// Size, in bytes, of the widest vector register that arithmetic instructions can use.
     pub register_bytes: u32,
     /// Number of vector registers of one thread.
     pub registers: u32,
-    /// Products for which the processor has instructions on tile registers.
+    /// Matrix products that the processor computes with instructions on tile registers.
     pub tile_products: NarrowProducts,
-    /// Products for which the processor has instructions on vector registers. They multiply words
-    /// of adjacent elements and sum the products of each word. The int8 form multiplies signed by
-    /// unsigned bytes only.
+    /// Products that the processor computes with special instructions on vector registers. These
+    /// instructions multiply words of adjacent elements and sum the products of each word. The int8
+    /// form can only multiply signed by unsigned bytes.
     pub word_products: NarrowProducts,
-    /// Size of a cache line, the unit of transfers between memory and caches, in bytes.
+    /// Size in bytes of a cache line, which is the unit of transfers between memory and caches.
     pub cache_line_bytes: u32,
     /// Size of the private cache of one core, in bytes.
     pub core_cache_bytes: u64,
     /// Seconds from one kernel's end to the start of the next, for the cost model.
     pub launch_seconds: f64,
-    /// Seconds to distribute blocks to the other cores and to collect their completion; 0 where a
-    /// launch starts all blocks at once.
+    /// Seconds that a launch needs to distribute blocks to the other cores and to collect their
+    /// completion. If a launch starts all blocks at once, the number is 0.
     pub share_seconds: f64,
     /// Memory bandwidth in bytes per second, for the cost model.
     pub memory_bandwidth: f64,
@@ -52,21 +52,21 @@ pub struct DeviceDescription {
     pub flops: f64,
     /// Matrix products that a warp computes with one instruction.
     pub matrix_products: Vec<MatrixProduct>,
-    /// Whether the device has instructions with which four warps multiply tiles of `bf16` or `f16`
-    /// in shared memory.
+    /// Whether the device has instructions that multiply tiles of `bf16` or `f16` in shared memory.
+    /// Four warps execute each of these instructions together.
     pub multiplies_tiles: bool,
     /// Whether the host has a library that multiplies matrices on this device.
     pub has_product_library: bool,
 }
 
-/// Instructions that multiply narrow numbers and sum the products in wider ones, by the type of the
-/// factors. They work on small matrices in tile registers (AMX), or on words of adjacent elements
-/// in vector registers (AVX-512 BF16 and VNNI).
+/// Instructions that multiply narrow numbers and sum the products in a wider type. Each field
+/// stands for one type of factors. The instructions work on small matrices in tile registers (AMX),
+/// or on words of adjacent elements in vector registers (AVX-512 BF16 and VNNI).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NarrowProducts {
-    /// `bf16` factors, summed in `f32`.
+    /// Whether products of `bf16` numbers, summed in `f32`, are available.
     pub bf16: bool,
-    /// Signed times unsigned bytes, summed in `s32`.
+    /// Whether products of signed and unsigned bytes, summed in `s32`, are available.
     pub int8: bool,
 }
 
@@ -92,7 +92,7 @@ impl NarrowProducts {
 
 impl DeviceDescription {
     /// Describes a typical processor with a pool of `threads` workers. The host replaces this
-    /// description by that of its actual processor.
+    /// description by a description of its actual processor.
     pub fn cpu(threads: u32) -> Self {
         DeviceDescription {
             name: "cpu".into(),
@@ -123,7 +123,8 @@ impl DeviceDescription {
         DeviceDescription { name: "simt".into(), ..Self::sm(90) }
     }
 
-    /// Describes a data-centre NVIDIA GPU of a compute capability (`80`, `90`, …).
+    /// Describes an NVIDIA data-centre GPU whose compute capability is `capability` (`80`, `90`,
+    /// …).
     pub fn sm(capability: u32) -> Self {
         let hopper = capability >= 90;
         DeviceDescription {
@@ -150,8 +151,8 @@ impl DeviceDescription {
         }
     }
 
-    /// Whether a launch that reads and writes `bytes` needs memory or a cache that all cores share,
-    /// because the private caches of all cores are too small.
+    /// Whether `bytes` exceed the private caches of all cores together. A launch that reads and
+    /// writes so much data must use memory or a cache that all cores share.
     pub fn exceeds_core_caches(&self, bytes: u64) -> bool {
         bytes > self.core_cache_bytes.saturating_mul(u64::from(self.core_count))
     }

@@ -1,8 +1,7 @@
 //! Formats times for people to read.
 
-/// Formats microseconds without the unit, with `decimals` digits after the point. Values below 1
-/// get more digits if they need them for two significant digits, so that short times do not read as
-/// zero.
+/// Formats microseconds without the unit, with `decimals` digits after the point. A value below 1
+/// gets as many digits as two significant digits need, so that short times do not read as zero.
 pub fn microseconds(us: f64, decimals: usize) -> String {
     /// Largest number of decimals. It is enough for the time of any kernel; smaller numbers are
     /// rounding errors.

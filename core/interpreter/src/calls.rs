@@ -4,7 +4,8 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, Opcode}
 
 use crate::error::{Fault, InstructionError};
 
-/// Returns for each instruction whether its value is used or it has a side effect.
+/// Returns for each instruction whether it must run. The root, all instructions with side effects,
+/// and their transitive operands must run.
 pub(crate) fn live(computation: &Computation) -> Vec<bool> {
     let mut live: Vec<bool> = computation.instructions.iter().map(|i| has_side_effect(&i.op)).collect();
     live[computation.root.index()] = true;
@@ -28,7 +29,7 @@ fn has_side_effect(op: &Op) -> bool {
 }
 
 /// Largest number of instructions that may be evaluated, counted as if every loop ran once. Nested
-/// calls can double the number at each level, and evaluating more instructions takes too long.
+/// calls can double the number at each level. Evaluating more instructions would take too long.
 const MOST_INSTRUCTIONS: u64 = 10_000_000;
 
 /// Refuses a computation whose calls would evaluate too many instructions. The error names the
@@ -61,8 +62,8 @@ pub(crate) fn check_calls(module: &Module, id: ComputationId) -> Result<(), Inst
     }
 }
 
-/// Counts the instructions that are evaluated for one operation. `sizes` contains the counts of its
-/// callees, because callees precede callers.
+/// Counts the instructions that are evaluated for one operation. `sizes` already contains the
+/// counts of the operation's callees, because callees precede callers.
 fn size_of(op: &Op, sizes: &[u64]) -> u64 {
     op.called().into_iter().filter_map(|id| sizes.get(id.index())).fold(1, |sum, &size| sum.saturating_add(size))
 }

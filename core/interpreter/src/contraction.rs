@@ -11,8 +11,8 @@ use crate::number::{self, Complex, LongSum};
 use crate::strided::{for_each_index, permuted, strides};
 use crate::value::{Array, Data, Scalar, element_count, is_int_kind};
 
-/// Computes sums of products over the contracting dimensions. Integers wrap. Floats are summed in
-/// `f64`, and `f64` in twice its precision; both are rounded once.
+/// Computes sums of products over the contracting dimensions. Integers wrap. Narrow floats are
+/// summed in `f64`, and `f64` is summed with twice its precision. Each sum is rounded once.
 pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
     let sums = Sums::of(lhs.ty, rhs.ty, ty);
     let lhs = Side::new(lhs, &numbers.lhs_batch, &numbers.lhs_contracting, sums)?;
@@ -28,9 +28,9 @@ pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, 
 }
 
 /// Computes one element for each combination of a number below `outer`, a row of the left operand
-/// and a column of the right operand. For these three numbers, `of` returns the numbers of two runs
-/// of contracted elements, one run per operand, and a range within the runs. The element is the
-/// inner product of the runs over this range, or zero if `of` returns `None`.
+/// and a column of the right operand. For each combination, `of` chooses one run of contracted
+/// elements in each operand, and a range within both runs. The element is the inner product of the
+/// two runs over this range. If `of` returns `None`, the element is zero.
 fn products(
     left: &Side,
     right: &Side,
@@ -100,7 +100,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Chooses the types for operands and a result of these types.
+    /// Chooses the accumulation type for these types of operands and result.
     pub fn of(lhs: ElementType, rhs: ElementType, result: ElementType) -> Self {
         Sums { accumulation: accumulation_type(lhs, rhs, result), result }
     }
@@ -126,7 +126,8 @@ impl Sums {
         converted
     }
 
-    /// Computes the sum of products of two runs of elements, converted to the type of the result.
+    /// Multiplies two runs of elements pairwise and sums the products. Converts the sum to the type
+    /// of the result.
     pub fn inner_product(self, lhs: &Data, lhs_at: usize, rhs: &Data, rhs_at: usize, length: usize) -> Outcome<Scalar> {
         Ok(self.finish(self.unrounded(lhs, lhs_at, rhs, rhs_at, length)?))
     }
@@ -143,8 +144,8 @@ impl Sums {
         }))
     }
 
-    /// Computes the sum of products of two runs of elements, without rounding or wrapping the sum.
-    /// Both operands have the kind of the accumulation type.
+    /// Multiplies two runs of elements pairwise and sums the products, without rounding or wrapping
+    /// the sum. Both operands have the kind of the accumulation type.
     pub fn unrounded(self, lhs: &Data, lhs_at: usize, rhs: &Data, rhs_at: usize, length: usize) -> Outcome<Scalar> {
         match (lhs, rhs) {
             (Data::Int(a), Data::Int(b)) => {
@@ -199,8 +200,8 @@ fn complex_sum(a: &[Complex], b: &[Complex]) -> Complex {
     Complex { re: re.value(), im: im.value() }
 }
 
-/// Computes a dot in which groups of rows, of contracted elements or of batches use different
-/// weights. Operands: lhs, rhs, group sizes.
+/// Computes a dot whose ragged dimension is divided into groups. Each group consists of rows,
+/// contracted elements or batches, and uses separate weights. Operands: lhs, rhs, group sizes.
 pub(crate) fn ragged_dot(
     operands: [&Array; 3],
     numbers: &DotDims,
@@ -223,8 +224,8 @@ pub(crate) fn ragged_dot(
             numbers.rhs_batch.push(group);
             ragged_rows(operands, &numbers, ragged, sums, dims)
         }
-        // With a ragged batch dimension, every group consists of whole batches, so the dot is an
-        // ordinary one.
+        // If the ragged dimension is a batch dimension, every group consists of whole batches. An
+        // ordinary dot then gives the result.
         (&[_], _) => dot(lhs, rhs, numbers, ty, dims),
         _ => malformed("ragged-dot has one ragged dimension"),
     }

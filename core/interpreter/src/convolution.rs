@@ -98,8 +98,8 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// Returns the pairs of kernel position and input position that contribute to output position
-    /// `at` along the spatial dimension `d`.
+    /// Returns pairs (kernel position, input position) along the spatial dimension `d`. The
+    /// products at these pairs contribute to output position `at`.
     fn taps(&self, d: usize, at: usize) -> Vec<(usize, usize)> {
         // A reversed window reads the kernel backwards and the input forwards.
         let window = &self.window[d];
@@ -154,7 +154,7 @@ impl Total {
         }
     }
 
-    /// Returns the sum as a number of the accumulation's kind.
+    /// Returns the sum as a number whose kind is that of the accumulation type.
     fn value(&self, accumulation: ElementType) -> Scalar {
         match () {
             () if accumulation.is_float() => Scalar::Float(self.re.value()),

@@ -8,8 +8,8 @@ use crate::movement::{dimension_number, slice};
 use crate::operands::Operands;
 use crate::value::{Array, Value, dims_of};
 
-/// Returns the actual sizes of a result whose declared sizes are bounds. The actual sizes follow
-/// from those of the operands.
+/// Returns the actual sizes of a result whose declared sizes are bounds. The actual sizes of the
+/// operands determine the actual sizes of the result.
 pub(crate) fn actual_dims(
     module: &Module,
     instruction: &Instruction,

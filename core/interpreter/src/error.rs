@@ -17,7 +17,7 @@ pub enum EvalError {
     Arguments {
         /// File from which the module was read; may be empty.
         file: String,
-        /// The fault of the arguments, and what the computation expects.
+        /// The fault of the arguments, and the arguments that the computation expects.
         message: String,
     },
     /// An instruction could not be evaluated.
@@ -86,7 +86,8 @@ pub(crate) fn unsupported<T>(what: impl Into<String>) -> Outcome<T> {
     Err(Fault::Unsupported(what.into()))
 }
 
-/// Returns a [`Fault::Malformed`] from the function unless the condition holds.
+/// Checks a condition. If it does not hold, returns a [`Fault::Malformed`] from the surrounding
+/// function.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)*) => {
         if !$condition {

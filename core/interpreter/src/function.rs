@@ -16,7 +16,7 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// Creates the function of a computation on scalars.
+    /// Creates a function from a computation on scalars.
     pub fn new(evaluator: &Evaluator, id: ComputationId) -> Outcome<Self> {
         let computation = evaluator.module.computation(id);
         let types = computation.parameters().into_iter().map(|p| computation.instruction(p).shape.as_array());
@@ -53,8 +53,7 @@ impl Function {
     }
 }
 
-/// Returns the binary operation that a computation applies to its two parameters, if it consists of
-/// one.
+/// If a computation consists of one binary operation on its two parameters, returns this operation.
 fn binary(computation: &Computation) -> Option<BinaryOp> {
     use BinaryOp as B;
     let (root, parameters) = (computation.root_instruction(), computation.parameters());
@@ -64,9 +63,9 @@ fn binary(computation: &Computation) -> Option<BinaryOp> {
     (root.operands == parameters || is_swapped).then_some(op)
 }
 
-/// The value of an accumulator that combines elements by one binary operation. Sums and products of
-/// floats are rounded only at the end, so that they hardly depend on the order of the elements.
-/// Sums have twice the precision of `f64`.
+/// An accumulator that combines elements with one binary operation. Sums and products of floats are
+/// rounded only at the end, so that the results hardly depend on the order of the elements. Sums
+/// have twice the precision of `f64`.
 #[derive(Clone, Copy)]
 pub(crate) enum Accumulator {
     Sum(LongSum),

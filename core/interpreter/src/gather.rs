@@ -7,8 +7,8 @@ use crate::movement::{clamp_index, dimension_number, dimension_numbers};
 use crate::strided::{self, for_each_index, permuted, position, strides};
 use crate::value::{Array, both_kinds};
 
-/// The index vectors of a gather or scatter. The vectors lie along one dimension of an array; the
-/// index in the other dimensions is the batch index.
+/// The index vectors of a gather or scatter. Each vector lies along one dimension of the array
+/// `indices`. The vector's index in the other dimensions is its batch index.
 struct IndexVectors<'a> {
     indices: &'a Array,
     vector_dim: usize,
@@ -42,7 +42,7 @@ impl<'a> IndexVectors<'a> {
         Ok(self.indices.ints()?[position(&index, &self.steps)])
     }
 
-    /// Returns the entry of a batch index that belongs to a dimension of the array of indices.
+    /// Returns the entry of a batch index for one dimension of the array of indices.
     pub fn batch_entry(&self, batch: &[usize], dimension: usize) -> Outcome<usize> {
         let at = if dimension > self.vector_dim { dimension - 1 } else { dimension };
         match batch.get(at) {
@@ -61,15 +61,15 @@ pub(crate) fn others(listed: &[usize], rank: usize) -> Vec<usize> {
 /// array.
 pub(crate) struct Windows<'a> {
     vectors: IndexVectors<'a>,
-    /// For each component of an index vector, the array dimension in which it is an index.
+    /// For each component of an index vector, the array dimension that the component indexes.
     map: Vec<usize>,
     /// Pairs of a batching dimension of the array and the corresponding dimension of the indices.
     batching: Vec<(usize, usize)>,
     /// For each dimension, the largest start of a slice within the array. `None` if slices are
     /// larger than the array.
     last: Option<Vec<usize>>,
-    /// Sizes of a slice without collapsed and batching dimensions. The next two fields are its
-    /// strides in the array and in the array of slices.
+    /// Sizes of a slice's dimensions, without collapsed and batching dimensions. The next two
+    /// fields are the strides of these dimensions in the array and in the array of slices.
     pub slice: Vec<usize>,
     pub array_steps: Vec<isize>,
     pub slices_steps: Vec<isize>,
@@ -78,7 +78,8 @@ pub(crate) struct Windows<'a> {
 }
 
 impl<'a> Windows<'a> {
-    /// Computes the positions for an array and an array of slices with these dimensions.
+    /// Computes the positions. `dims` are the dimensions of the array, and `slices` are the
+    /// dimensions of the array of slices.
     pub fn new(dims: &[usize], slices: &[usize], indices: &'a Array, numbers: &GatherDims) -> Outcome<Self> {
         let rank = dims.len();
         let vectors = IndexVectors::new(indices, numbers.index_vector_dim)?;

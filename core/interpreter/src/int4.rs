@@ -1,10 +1,10 @@
 //! Four-bit integers with the semantics of XLA:CPU.
 //!
 //! XLA computes arithmetic on `s4` and `u4` in 8 bits and then truncates the result to 4 bits. If a
-//! conversion to the 8-bit type of the same sign follows immediately, XLA omits the truncation, and
-//! programs see the 8-bit result. The interpreter behaves the same: it keeps results of 4-bit
-//! arithmetic in 8 bits. The conversion reads these results unchanged; every other operation first
-//! truncates its operands.
+//! conversion to the 8-bit type of the same signedness follows immediately, XLA omits the
+//! truncation, and programs see the 8-bit result. To behave in the same way, the interpreter keeps
+//! results of 4-bit arithmetic in 8 bits. The conversion to 8 bits reads these results unchanged.
+//! Every other operation first truncates its operands.
 
 use std::rc::Rc;
 

@@ -1,13 +1,14 @@
-//! The reference interpreter. It defines the meaning of an HLO module without compiling it.
+//! The reference interpreter. It defines the meaning of an HLO module without compiling the module.
 //!
-//! It is simple, slow and right. It evaluates every instruction in order on whole arrays. Each
-//! element is stored in the widest type of its kind (`i64`, `f64`, pairs of `f64`) and rounded to
-//! its element type once per operation. The interpreter serves as the oracle of the project's
-//! tests, and the compiler folds constants with it.
+//! The interpreter is simple, slow and right. It evaluates every instruction in order on whole
+//! arrays. Each element is stored in the widest type of its kind (`i64`, `f64`, pairs of `f64`) and
+//! rounded to its element type once per operation. The interpreter serves as the oracle of the
+//! project's tests, and the compiler folds constants with it.
 //!
-//! It expects modules that pass the verifier. For an unsupported operation, it returns an error
-//! with the position of the operation; it never guesses. It evaluates the program of a single
-//! device, so collectives have one participant and return their operands.
+//! The interpreter expects modules that pass the verifier. For an unsupported operation, the
+//! interpreter returns an error with the position of the operation; it never guesses. It evaluates
+//! programs as if there were only one device, so collectives have one participant and return their
+//! operands.
 //!
 //! ```text
 //! lib, evaluator      computations, control flow        value     arrays, literals
@@ -59,7 +60,8 @@ pub use error::{EvalError, Fault, InstructionError};
 use evaluator::Evaluator;
 use value::Value;
 
-/// Runs the entry computation. `inputs` are in parameter order; a tuple parameter takes a tuple.
+/// Runs the entry computation. `inputs` contains one literal per parameter, in order. The literal
+/// for a tuple parameter is a tuple.
 ///
 /// # Errors
 /// If the inputs do not fit the parameters, or an instruction cannot be evaluated.

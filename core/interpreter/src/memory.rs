@@ -2,8 +2,8 @@
 //!
 //! Operations allocate their results and temporaries with an allocator that aborts the process if
 //! memory runs out. This module therefore tries a test allocation first. The size of the test
-//! allocation is an upper bound of the memory that the operation holds at a time in addition to its
-//! operands. The bound depends on the kind of operation.
+//! allocation is an upper bound of the memory that the operation allocates and holds at any one
+//! time. The bound excludes the operands and depends on the kind of operation.
 
 use fusebox_core::hlo::{ElementType, Instruction, Op, Shape};
 
@@ -36,20 +36,21 @@ pub(crate) fn ensure_for(instruction: &Instruction, operands: &[Value]) -> Outco
     ensure(needed.into_iter().fold(0, u64::saturating_add))
 }
 
-/// Returns the bytes of an array's elements in the interpreter's representation.
+/// Returns the number of bytes that `count` elements take in the interpreter's representation.
 pub(crate) fn bytes_of_elements(ty: ElementType, count: u64) -> u64 {
     count.saturating_mul(if ty.is_complex() { 16 } else { 8 })
 }
 
-/// Memory that an operation holds at a time in addition to its operands, as multiples of the sizes
-/// of its results and operands. The multiples are rounded up, because one copy too many only
-/// refuses a possible operation, but one copy too few aborts the process.
+/// Upper bound of the memory that an operation holds at any one time, excluding its operands. The
+/// bound is a number of copies of the results plus a number of copies of the operands. Both numbers
+/// are rounded up: one copy too many only refuses a possible operation, but one copy too few aborts
+/// the process.
 struct Copies {
     results: u64,
     operands: u64,
 }
 
-/// Returns the copies of an operation, or `None` if it only passes on values.
+/// Returns the copies that an operation holds, or `None` if the operation only passes on values.
 fn copies(op: &Op) -> Option<Copies> {
     let copies = |results, operands| Some(Copies { results, operands });
     match op {
@@ -72,29 +73,35 @@ fn copies(op: &Op) -> Option<Copies> {
         // Iota holds one row and its repetitions. Gather holds one slice and its destination.
         Op::Iota { .. } | Op::Gather(_) => copies(2, 0),
         op if op.is_movement() => copies(1, 0),
-        // The part of the operand inside the result is copied before it is written.
+        // Pad first copies the part of the operand that lies inside the result, and then writes
+        // this part.
         Op::Pad { .. } => copies(1, 1),
-        // A growing vector may have twice the capacity that it needs. Moving it needs space for its
-        // old content too.
+        // A growing vector may have twice the capacity that it needs. When the vector is moved, its
+        // old content needs space too.
         op if op.is_elementwise() => copies(3, 0),
-        // The random words, which have half the size of the result, are in a growing vector.
+        // The operation collects random words, which have half the size of the result, in a growing
+        // vector.
         Op::RngBitGenerator { .. } => copies(4, 0),
-        // A copy of the operand with the reduced dimensions innermost.
+        // These operations hold a copy of the operand in which the reduced dimensions are
+        // innermost.
         Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::SelectAndScatter { .. } | Op::Scatter { .. } => copies(1, 1),
         Op::Scan { .. } | Op::BatchNormTraining { .. } | Op::BatchNormInference { .. } | Op::BatchNormGrad { .. } => {
             copies(2, 2)
         }
-        // Copies of the operands, and lists of positions along the sorted dimension.
+        // These operations hold copies of the operands, and lists of positions along the sorted
+        // dimension.
         Op::Sort { .. } | Op::Topk { .. } => copies(2, 4),
-        // Copies of both operands, first transposed and then converted to the kind of the result,
-        // and the result in two dimension orders.
+        // These operations transpose a copy of each operand, and convert the copy to the kind of
+        // the result. They also hold the result in two orders of dimensions.
         Op::Dot(_) | Op::Convolution(_) => copies(2, 3),
         Op::RaggedDot { .. } | Op::ScaledDot(_) => copies(3, 6),
-        // The bytes of the elements, and the elements in two dimension orders.
+        // These operations hold the bytes of the elements, and the elements in two orders of
+        // dimensions.
         Op::Bitcast | Op::BitcastConvert => copies(4, 3),
-        // All rows as complex numbers, cropped and completed.
+        // FFT holds all rows as complex numbers, both before and after cropping or completing the
+        // rows.
         Op::Fft { .. } => copies(4, 4),
-        // Complex matrices, with several factors of each.
+        // All other operations hold complex matrices, and several factors of each matrix.
         _ => copies(6, 12),
     }
 }

@@ -144,12 +144,12 @@ pub(crate) fn slice(x: &Array, slices: &[SliceDim]) -> Outcome<Array> {
     view(x, offset, dims, &steps)
 }
 
-/// Pads an array with a value around and between its elements. Negative amounts crop.
+/// Inserts copies of a value around an array and between its elements. Negative amounts crop the
+/// array.
 pub(crate) fn pad(x: &Array, value: &Array, padding: &[PaddingDim], dims: Vec<usize>) -> Outcome<Array> {
     ensure!(padding.len() == x.rank() && dims.len() == x.rank(), "pad needs one amount per dimension");
     let mut result = Array::filled(x.ty, dims, value.single()?)?;
-    // For each dimension, the number of contiguous operand elements whose positions lie inside the
-    // result.
+    // Number of contiguous operand elements that land inside the result, per dimension.
     let (mut kept, mut source_offset, mut target_offset) = (Vec::new(), 0, 0);
     let (source_steps, mut target_steps) = (strides(&x.dims), strides(&result.dims));
     for (d, p) in padding.iter().enumerate() {

@@ -112,8 +112,8 @@ fn array_result(
         Op::Map { to_apply, .. } => reduce::map(evaluator, &operands.0, *to_apply, ty),
         Op::Dot(numbers) => {
             let [lhs, rhs] = operands.arrays()?;
-            // Products of floats are not computed in four bits. Only their sum is converted to a
-            // four-bit type.
+            // Products of floats are not computed in four bits. Only the sum of the products is
+            // converted to a four-bit type.
             let integers = [lhs, rhs].iter().all(|x| is_int_kind(x.ty));
             let wide = if integers { int4::computing_type(&instruction.op, ty) } else { ty };
             let result = contraction::dot(lhs, rhs, numbers, wide, dims)?;

@@ -10,8 +10,8 @@ use crate::error::{Outcome, ensure, unsupported};
 use crate::number;
 use crate::value::{Array, Data, Scalar, Value, element_count};
 
-/// Generator for `rng` and `rng-get-and-update-state`. It gives the same sequence in every
-/// evaluation.
+/// Generator for `rng` and `rng-get-and-update-state`. The generator gives the same sequence in
+/// every evaluation.
 pub(crate) struct Generator {
     random: SplitMix64,
     /// The next result of `rng-get-and-update-state`.
@@ -67,8 +67,8 @@ impl Generator {
     }
 
     fn uniform_float(&mut self, ty: ElementType, a: f64, b: f64) -> f64 {
-        // Rounding may give the excluded end of the range. The generator then draws another number,
-        // a limited number of times.
+        // Rounding may give the excluded end of the range. In this case, the generator draws
+        // another number, but only a limited number of times.
         for _ in 0..64 {
             let x = number::round(ty, a + self.random.unit() * (b - a));
             if x < b {
@@ -87,8 +87,8 @@ impl Generator {
     }
 }
 
-/// Evaluates `rng-bit-generator`: returns the new state and the random bits. `rng_default` is
-/// XLA:CPU's choice, Philox.
+/// Evaluates `rng-bit-generator`: returns the new state and the random bits. `rng_default` stands
+/// for Philox, as in XLA:CPU.
 pub(crate) fn bit_generator(
     state: &Array,
     algorithm: RandomAlgorithm,
@@ -164,7 +164,8 @@ fn threefry_bits(key: u64, counter: u64, ty: ElementType, dims: &[usize]) -> (Ve
     (vec![key, counter.wrapping_add(blocks as u64)], bits)
 }
 
-/// Returns the first even dimension, or else the first of the largest ones.
+/// Returns the first dimension of even size. If there is none, returns the first dimension of the
+/// largest size.
 fn split_dimension(dims: &[usize]) -> Option<usize> {
     let largest = dims.iter().max()?;
     dims.iter().position(|d| d.is_multiple_of(2)).or_else(|| dims.iter().position(|d| d == largest))

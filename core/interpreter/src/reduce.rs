@@ -98,7 +98,7 @@ impl<'f> Held<'f> {
         Ok(())
     }
 
-    /// Returns the combination of one array's elements.
+    /// Returns the combined value of one array.
     pub fn value(&self, array: usize) -> Scalar {
         match &self.kept {
             Kept::Accumulated(accumulator, ty) => accumulator.value(*ty),
@@ -117,12 +117,12 @@ pub(crate) fn arrays_and_initial(operands: &[Value]) -> Outcome<(Vec<&Array>, Ve
     Ok((arrays, initial))
 }
 
-/// Returns a single array as it is, and several as a tuple.
+/// Returns a single array unchanged, and several arrays as a tuple.
 pub(crate) fn one_or_tuple(results: Vec<Array>) -> Value {
     Value::one_or_tuple(results.into_iter().map(Value::from).collect())
 }
 
-/// Applies a computation to corresponding elements.
+/// Applies a computation to corresponding elements of several arrays.
 pub(crate) fn map(
     evaluator: &mut Evaluator,
     operands: &[Value],

@@ -1,6 +1,6 @@
-//! Evaluates `reduce-window` if each window contains all elements of the previous window and
-//! further elements, as in cumulative sums. Combines each element only once, so that the cost does
-//! not grow with the square of the length.
+//! Evaluates `reduce-window` for windows that grow, as in cumulative sums: each window contains all
+//! elements of the previous window and further elements. Each element is combined only once, so
+//! that the cost does not grow with the square of the length.
 
 use fusebox_core::hlo::{BinaryOp, WindowDim};
 
@@ -78,9 +78,9 @@ impl Running {
         Ok(one_or_tuple(results))
     }
 
-    /// Returns the elements of the window at position `at` that have not been combined yet. `taken`
-    /// is the range of combined elements, counted from the end of the array that all windows
-    /// contain.
+    /// Returns the elements of the window at position `at` that have not been combined yet. All
+    /// windows contain one end of the array. `taken` is the range of the combined elements, counted
+    /// from this end.
     fn further(&self, at: usize, taken: &mut std::ops::Range<usize>) -> impl Iterator<Item = usize> + use<> {
         let start = at as i64 - self.window.padding_low;
         let (size, is_forward) = (self.size, self.is_forward);

@@ -1,4 +1,5 @@
-//! `scan`: a loop along a dimension that applies a computation with loop-carried values.
+//! `scan`: a loop along one dimension. Each iteration applies a computation, which also updates the
+//! loop-carried values.
 
 use fusebox_core::hlo::{Instruction, Op, Shape};
 

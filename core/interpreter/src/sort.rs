@@ -49,9 +49,8 @@ pub(crate) fn sort(
     Ok(one_or_tuple(results))
 }
 
-/// Sorts by merging. The sort is stable and only calls `before`, which returns whether one element
-/// precedes another. Comparators come from users, so the sort terminates for any results of
-/// `before`.
+/// Sorts by merging. The sort is stable. `before` returns whether one element precedes another. The
+/// sort must terminate for any results of `before`, because users write comparators.
 fn merge_sort<T: Copy>(items: Vec<T>, before: &mut impl FnMut(&T, &T) -> Outcome<bool>) -> Outcome<Vec<T>> {
     let mut sorted = items;
     let mut width = 1;

@@ -12,7 +12,7 @@ use crate::error::{Fault, Outcome, ensure, malformed, unsupported};
 use crate::memory;
 use crate::number::{Complex, float_format};
 
-/// Largest number of elements in one array. As `f64`, they take 8 GiB.
+/// Largest number of elements in one array. Stored as `f64`, this many elements take 8 GiB.
 pub(crate) const MAX_ELEMENTS: i64 = 1 << 30;
 
 /// The elements of an array in row-major order.
@@ -37,8 +37,8 @@ pub(crate) struct Array {
     pub data: Data,
 }
 
-/// The value of an instruction. Clones of an array refer to the same elements. A write first copies
-/// the elements if there are other references to them.
+/// The value of an instruction. Clones of an array refer to the same elements. If there are several
+/// references to the elements, a write first copies the elements.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Array(Rc<Array>),
@@ -93,7 +93,7 @@ pub(crate) fn dims_of(shape: &ArrayShape) -> Outcome<Vec<usize>> {
 }
 
 impl Scalar {
-    /// Returns zero of the type's kind.
+    /// Returns a zero of the kind in which the type is stored.
     pub fn zero(ty: ElementType) -> Self {
         match () {
             () if is_int_kind(ty) => Scalar::Int(0),
@@ -162,7 +162,7 @@ impl Data {
 }
 
 impl Array {
-    /// Creates an array from its elements. Their number must match the dimensions.
+    /// Creates an array from its elements. The number of elements must match the dimensions.
     pub fn new(ty: ElementType, dims: Vec<usize>, data: Data) -> Self {
         debug_assert_eq!(dims.iter().product::<usize>(), data.len());
         Array { ty, dims, data }
@@ -205,7 +205,7 @@ impl Array {
         }
     }
 
-    /// Returns the elements, either floats or complex numbers, as complex numbers.
+    /// Returns the elements as complex numbers. The elements must be floats or complex numbers.
     pub fn to_complex(&self) -> Outcome<Vec<Complex>> {
         match &self.data {
             Data::Complex(v) => Ok(v.clone()),
@@ -321,7 +321,7 @@ impl Value {
         })
     }
 
-    /// Returns a single value as it is, and several as a tuple.
+    /// Returns a single value unchanged, and several values as a tuple.
     pub fn one_or_tuple(mut values: Vec<Value>) -> Self {
         if values.len() == 1 { values.remove(0) } else { Value::Tuple(values) }
     }
@@ -342,7 +342,7 @@ impl Value {
         }
     }
 
-    /// Returns the array for writing. Copies it only if there are other references to it.
+    /// Returns the array for writing. Copies the array only if there are other references to it.
     pub fn into_array(self) -> Outcome<Array> {
         match self {
             Value::Array(array) => Ok(Rc::unwrap_or_clone(array)),

@@ -45,8 +45,8 @@ pub(crate) fn ensure_memory(window: &[WindowDim]) -> Outcome<()> {
     memory::ensure(places.saturating_mul(PLACE))
 }
 
-/// Calls `visit` with the position of each array element that the window at an index covers, in
-/// row-major order of the window.
+/// Visits the array elements that the window at `index` covers, in row-major order of the window.
+/// `visit` receives the position of each element.
 fn visit_covered(dims: &[usize], window: &[WindowDim], index: &[usize], visit: Visit) -> Outcome<()> {
     let inside = |d: usize| covered(dims[d], &window[d], index[d]).into_iter().flatten().collect();
     let places: Vec<Vec<usize>> = (0..dims.len()).map(inside).collect();
@@ -137,7 +137,8 @@ pub(crate) fn select_and_scatter(
     Ok(result)
 }
 
-/// A function that combines elements in place. Sums of floats are rounded once, at the end.
+/// A function that combines elements. Sums of floats are rounded only once, by
+/// [`Combiner::finish`].
 pub(crate) struct Combiner<'f> {
     function: &'f Function,
     sums: bool,

@@ -1,11 +1,11 @@
 //! Bank conflicts between the lanes of a warp that access shared memory.
 //!
-//! Shared memory has 32 banks, each of which serves one word of four bytes at a time; successive
-//! words are in successive banks. Lanes that access the same word are served together. The number
-//! of turns that a warp's access takes is the largest number of different words that it accesses in
-//! one bank. If each lane accesses eight bytes, half a warp is served at a time; with sixteen
-//! bytes, a quarter. (NVIDIA's programming guide, shared memory of compute capability 5.0 and
-//! later.)
+//! Shared memory has 32 banks. Each bank serves one word of four bytes per *turn*. Successive words
+//! are in successive banks. Lanes that access the same word are served together. The number of
+//! turns that an access takes is the largest number of different words that the warp accesses in
+//! any bank. If each lane accesses eight bytes, half a warp is served at a time. If each lane
+//! accesses sixteen bytes, a quarter of a warp is served at a time. (NVIDIA's programming guide,
+//! shared memory of compute capability 5.0 and later.)
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -14,10 +14,10 @@ use crate::indexing::{IndexingMap, Interval};
 
 /// Number of banks.
 const BANKS: i64 = 32;
-/// Bytes that a bank serves at a time.
+/// Number of bytes that a bank serves per turn.
 const WORD: i64 = 4;
 
-/// The size of the access that each thread makes to adjacent elements of a tile.
+/// Size of one access, in which a thread reads or writes adjacent elements of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileAccess {
     /// Size of an element in memory.
@@ -26,13 +26,14 @@ pub struct TileAccess {
     pub lanes: u32,
 }
 
-/// Returns the largest number of turns that any access of a warp takes. It is 1 if there are no
-/// conflicts.
+/// Returns the largest number of turns that any access of a warp takes. The number is 1 if there
+/// are no conflicts.
 ///
-/// `map` gives the first element that a thread accesses, as an index into a tile of dimensions
-/// `tile` (row-major; including padding). The first dimension of the map is the thread. Range
-/// variables enumerate successive accesses. Other dimensions and runtime variables are fixed at
-/// their lower bounds. Threads outside the constraints access nothing.
+/// `map` returns the first element that a thread accesses, as an index into a row-major tile.
+/// `tile` contains the dimensions of this tile, including padding. The first dimension of the map
+/// is the thread. Range variables enumerate successive accesses. Other dimensions and runtime
+/// variables are fixed at their lower bounds. Threads that do not satisfy the map's constraints
+/// access nothing.
 ///
 /// ```
 /// use fusebox_core::analysis::{TileAccess, bank_conflicts};

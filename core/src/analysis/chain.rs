@@ -6,10 +6,10 @@
 //!           phase 1     phase 2               last phase
 //! ```
 //!
-//! Every array that depends on a reduction has either one element per row or one element per
-//! element of the rows, at the same position in row-major order. So a kernel may process the rows
-//! one by one and walk over each row several times. In each *phase* it computes the reductions
-//! whose operands depend only on reductions of earlier phases.
+//! An array that depends on a reduction either has one element per row, or has one element per
+//! element of the rows. In both cases the row-major order is that of the rows. So a kernel may
+//! process the rows one by one and walk over each row several times. In each *phase*, the kernel
+//! computes the reductions that depend only on reductions of earlier phases.
 
 use super::epilogue::keeps_positions;
 use super::reduction::{ReductionHero, ReductionKind, ReductionProblem, hero};
@@ -20,14 +20,15 @@ use crate::indexing::{Expr, IndexingMap, delinearize};
 /// How the elements of an array correspond to rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowPlace {
-    /// Depends on no reduction of the chain. Its elements may correspond to rows in any way.
+    /// The array depends on no reduction of the chain. Its elements may correspond to rows in any
+    /// way.
     Free,
     /// One element per row.
     Row,
     /// One element per element of the rows.
     Element,
-    /// Depends on a reduction of the chain, but its elements correspond neither to rows nor to the
-    /// elements of rows.
+    /// The array depends on a reduction of the chain, but its elements correspond neither to rows
+    /// nor to the elements of rows.
     Elsewhere,
 }
 
@@ -36,7 +37,7 @@ pub enum RowPlace {
 pub struct RowSpace {
     /// Number of rows.
     pub rows: i64,
-    /// Elements of a row.
+    /// Number of elements in each row.
     pub length: i64,
 }
 
@@ -47,13 +48,13 @@ pub struct RowChain {
     pub space: RowSpace,
     /// For each instruction of the fused computation, how its elements correspond to rows.
     pub places: Vec<RowPlace>,
-    /// For each instruction, the number of phases that must be complete before it can be computed.
+    /// For each instruction, the number of phases that must be complete before its value is known.
     pub levels: Vec<usize>,
     /// The reductions of each phase. `phases[0]` has the reductions that depend on no other
     /// reduction.
     pub phases: Vec<Vec<ReductionHero>>,
-    /// Values with one element per row that a broadcast extends to every element of the row.
-    /// Reductions that only other row values use are not included.
+    /// Values with one element per row that a broadcast repeats for every element of the row. A
+    /// reduction is not included if only other values with one element per row use it.
     pub row_values: Vec<InstrId>,
     /// The roots in order, with their output numbers.
     pub roots: Vec<ChainRoot>,
@@ -71,8 +72,8 @@ pub struct ChainRoot {
 }
 
 impl RowSpace {
-    /// Returns the rows of a reduction; `None` unless they are contiguous and have several elements
-    /// each.
+    /// Returns the rows of a reduction if the rows are contiguous and have several elements each,
+    /// else `None`.
     pub fn of(problem: ReductionProblem) -> Option<RowSpace> {
         let [major, rows, length] = problem.dims;
         (problem.kind == ReductionKind::Row && major == 1 && length > 1).then_some(RowSpace { rows, length })
@@ -83,8 +84,8 @@ impl RowSpace {
         self.rows.saturating_mul(self.length)
     }
 
-    /// Returns the map from `(row, element)` to the index in an array with one element per element
-    /// of the rows.
+    /// Returns the map from `(row, element)` to the index in an array that has one element per
+    /// element of the rows.
     pub fn element_index(&self, dims: &[i64]) -> IndexingMap {
         let position = Expr::dim(0) * self.length + Expr::dim(1);
         IndexingMap::from_tensor_sizes(delinearize(&position, dims), &[self.rows, self.length], &[]).simplify()
@@ -124,7 +125,8 @@ impl RowSpace {
         }
     }
 
-    /// Returns `None` if the instruction is not a reduction of these rows.
+    /// Returns how the results of a reduction correspond to rows; `None` if the instruction is not
+    /// a reduction of these rows.
     fn place_of_reduce(
         &self,
         module: &Module,
@@ -155,7 +157,7 @@ impl RowSpace {
         else {
             return RowPlace::Elsewhere;
         };
-        // The result's dimensions with more than one element that come from the operand, in the
+        // Dimensions of the result that come from the operand and are larger than 1, in the
         // operand's order.
         let kept: Vec<usize> = dimensions
             .iter()

@@ -6,15 +6,16 @@ use crate::hlo::{Window, WindowDim};
 /// The end of the array at which a cumulative reduction begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// At the first element.
+    /// The reduction begins at the first element.
     Forward,
-    /// At the last element.
+    /// The reduction begins at the last element.
     Backward,
 }
 
-/// Returns the dimension and direction along which a window over an array of dimensions `dims` is
-/// cumulative: element k of the result combines the elements up to and including k (or from k on).
-/// Returns `None` for other windows.
+/// Returns the dimension and the direction in which a window is cumulative. The array has the
+/// dimensions `dims`. In a forward window, element k of the result combines the elements up to and
+/// including k. In a backward window, it combines the elements from k on. Returns `None` for other
+/// windows.
 pub fn cumulative(window: &Window, dims: &[i64]) -> Option<(usize, Direction)> {
     let trivial = WindowDim::default();
     let mut wide = (0..window.dims.len()).filter(|&d| window.dims[d] != trivial);

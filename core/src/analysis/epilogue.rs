@@ -4,8 +4,9 @@ use super::transpose::moves_elements;
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 use crate::indexing::{IndexingMap, delinearize, dim_exprs, linearize};
 
-/// Whether element n of the result, counted in row-major order, depends only on element n of each
-/// operand that is not a scalar. An epilogue may contain only operations with this property.
+/// Whether element n of the result depends only on element n of each operand that is not a scalar.
+/// Elements are counted in row-major order. An epilogue may contain only operations with this
+/// property.
 pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> bool {
     let Some(result) = instruction.shape.as_array() else {
         return matches!(instruction.op, Op::GetTupleElement { .. });
@@ -23,9 +24,9 @@ pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> 
     }
 }
 
-/// Whether all operations that depend on `hero` keep positions. This includes operations on paths
-/// to results other than `root`, because the hero's value is injected into the epilogues of these
-/// results too.
+/// Whether all operations that depend on `hero` keep positions. The check includes operations that
+/// lead to results other than `root`, because the kernel uses the hero's value in the epilogues of
+/// these results too.
 pub(in crate::analysis) fn users_stay_elementwise(computation: &Computation, hero: InstrId, root: InstrId) -> bool {
     let users = computation.users();
     let mut reached = vec![false; computation.instructions.len()];
@@ -43,8 +44,8 @@ pub(in crate::analysis) fn users_stay_elementwise(computation: &Computation, her
     reached[root.index()] && (hero == root || !users[hero.index()].is_empty())
 }
 
-/// Returns the map from the index of an element of `hero` to the index of the root's element at the
-/// same position in row-major order. `None` if the element counts differ.
+/// Returns the map from an index in `hero` to the index in `root` that has the same position in
+/// row-major order. Returns `None` if the element counts differ.
 pub fn hero_to_root(hero: &Instruction, root: &Instruction) -> Option<IndexingMap> {
     let dims_of = |instruction: &Instruction| {
         let leaf = instruction.shape.leaves().into_iter().next().and_then(|leaf| leaf.as_array().cloned());

@@ -10,8 +10,8 @@ use crate::hlo::{Computation, InstrId};
 pub struct Hero {
     /// The result of the fusion.
     pub root: InstrId,
-    /// The operation that decides the kernel. If `None`, any kernel that visits the root's elements
-    /// can compute the root.
+    /// The operation that decides the kernel. If this is `None`, any kernel that visits the root's
+    /// elements can compute the root.
     pub instruction: Option<InstrId>,
     /// Why this hero was chosen, in words for `explain`.
     pub reason: String,
@@ -20,9 +20,10 @@ pub struct Hero {
 /// Finds the hero of a root. The caller's `form` returns `Some` for operations that can be heroes,
 /// and equal forms for operations that one kernel can compute together.
 ///
-/// Searches from the root up through the epilogue, nearest operations first. The nearest operation
-/// with a form is the hero if two conditions hold: all operations found have the same form, and
-/// everything between the hero and the root works element by element.
+/// Searches from the root towards its operands, through the epilogue, and visits near operations
+/// first. The nearest operation with a form is the hero if two conditions hold. All operations
+/// found must have the same form, and all operations that follow the hero must work element by
+/// element.
 pub fn hero_of<F: PartialEq>(computation: &Computation, root: InstrId, form: impl Fn(InstrId) -> Option<F>) -> Hero {
     let name = |id: InstrId| computation.instruction(id).name.as_str();
     let opcode = |id: InstrId| computation.instruction(id).opcode();
@@ -48,9 +49,9 @@ pub fn hero_of<F: PartialEq>(computation: &Computation, root: InstrId, form: imp
     Hero { root, instruction, reason }
 }
 
-/// Returns the operations nearest to `root` for which `is_hero` holds, by increasing distance. The
-/// result is `root` itself if `is_hero` holds for it. All operations between the operations
-/// returned and `root` keep positions.
+/// Returns the operations nearest to `root` for which `is_hero` holds, in order of increasing
+/// distance. The result is `root` itself if `is_hero` holds for it. Every operation between a
+/// returned operation and `root` keeps positions in the sense of [`keeps_positions`].
 pub fn nearest(computation: &Computation, root: InstrId, is_hero: impl Fn(InstrId) -> bool) -> Vec<InstrId> {
     let mut found = Vec::new();
     let mut seen = HashSet::from([root]);

@@ -4,11 +4,12 @@
 //! parameters ──prologue──> hero ──epilogue──> root
 //! ```
 //!
-//! The hero is the operation whose iteration space the kernel uses (a reduce, a transpose, …). The
-//! epilogue is between the hero and the root. Its operations work element by element, so a kernel
-//! can apply them to an element of the hero as soon as it has computed that element. The prologue
-//! computes the hero's operands. A root without hero can be computed by any kernel that visits its
-//! elements. The caller decides which operations are heroes.
+//! The hero is an operation, for example a reduce or a transpose. The kernel uses the iteration
+//! space of the hero. The epilogue consists of the operations between the hero and the root. The
+//! epilogue works element by element, so a kernel can apply it to each element of the hero right
+//! after computing that element. The prologue computes the hero's operands. A root without hero can
+//! be computed by any kernel that visits its elements. The caller decides which operations are
+//! heroes.
 
 mod banks;
 mod chain;

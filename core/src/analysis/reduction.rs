@@ -1,5 +1,5 @@
-//! Finds the reduce heroes of a fusion, the canonical problem of each hero, and the groups of
-//! heroes that one pass over the operands computes.
+//! Finds the reduce heroes of a fusion and the canonical problem of each hero. Groups the heroes
+//! that one pass over the operands can compute.
 //!
 //! ```text
 //! problem.rs  reduce instruction -> canonical problem, index of the operand's element
@@ -8,10 +8,10 @@
 //! groups.rs   heroes, roots, side outputs -> groups
 //! ```
 //!
-//! [`reductions`] is the entry point. For each group and each point of its canonical problem, an
-//! emitter maps the point to the operands' index ([`ReductionHero::to_operand`]), computes the
-//! operands there, combines them, and writes the side outputs there. Once a result is complete, the
-//! emitter applies the epilogues ([`ReducedRoot`]).
+//! [`reductions`] is the entry point. An emitter visits each point of each group's canonical
+//! problem. It maps the point to an index in the operands ([`ReductionHero::to_operand`]). It
+//! computes the operands at this index, combines them with the accumulators, and writes the side
+//! outputs. Once a result is complete, the emitter applies the epilogues ([`ReducedRoot`]).
 
 mod groups;
 mod hero;

@@ -1,10 +1,11 @@
-//! The slices of a scatter's updates, and how the scatter combines updates with its operand.
+//! Describes the slices of a scatter's updates, and how the scatter combines updates with its
+//! operand.
 //!
 //! A *slice* is the part of the updates that one index vector assigns to a position in the operand.
-//! There is one slice per point of the updates' scatter dimensions. The slice's element at window
-//! coordinates `w` is combined with the operand at `start + w`, where `start` comes from the index
-//! vector and the batching dimensions. A slice that is not completely inside the operand is
-//! ignored.
+//! The scatter dimensions of the updates enumerate the slices. The slice's element at window
+//! coordinates `w` is combined with the operand's element at index `start + w`. The index vector
+//! and the batching dimensions determine `start`. A slice that is not completely inside the operand
+//! is ignored.
 
 use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Module, Op, ScatterDims};
 use crate::indexing::Expr;
@@ -12,11 +13,12 @@ use crate::indexing::Expr;
 /// The start of a slice in one dimension of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceStart {
-    /// At 0.
+    /// The slice starts at 0.
     Zero,
-    /// At this component of the index vector.
+    /// The slice starts at this component of the index vector.
     Component(usize),
-    /// At the slice's coordinate in this scatter dimension. Used for batching dimensions.
+    /// The slice starts at its own coordinate in this scatter dimension. Batching dimensions have
+    /// this start.
     Batch(usize),
 }
 
@@ -27,14 +29,15 @@ pub struct OperandDim {
     pub size: i64,
     /// Size of a slice in this dimension; 1 if the updates lack the dimension.
     pub window: i64,
-    /// The dimension of the updates that corresponds to this one, if there is one.
+    /// The dimension of the updates that corresponds to this dimension of the operand, if there is
+    /// one.
     pub update_dim: Option<usize>,
-    /// Start of the slices.
+    /// How slices determine their start in this dimension.
     pub start: SliceStart,
 }
 
 impl OperandDim {
-    /// The largest start of a slice that is inside the operand.
+    /// Returns the largest start for which a slice is inside the operand.
     pub fn last_start(&self) -> i64 {
         self.size - self.window
     }
@@ -49,16 +52,18 @@ pub struct ScatterShape {
     pub operand: Vec<OperandDim>,
     /// Dimensions of the updates.
     pub updates: Vec<i64>,
-    /// The scatter dimensions, which enumerate slices: dimensions of the updates, and their sizes.
+    /// The scatter dimensions, which enumerate slices. Each pair has the number and the size of a
+    /// dimension of the updates.
     pub scatter_dims: Vec<(usize, i64)>,
     /// Dimensions of the indices.
     pub indices: Vec<i64>,
-    /// The dimension of the indices that contains the components of an index vector; `None` if the
-    /// indices are scalars.
+    /// The dimension of the indices along which the components of an index vector are stored;
+    /// `None` if index vectors are scalars.
     pub vector_dim: Option<usize>,
-    /// For each component of an index vector, the operand dimension whose start it contains.
+    /// For each component of an index vector, the operand dimension in which this component is the
+    /// start of a slice.
     pub components: Vec<usize>,
-    /// Whether the program promises that index vectors ascend.
+    /// Whether the program promises that index vectors are in ascending order.
     pub sorted: bool,
     /// Whether the program promises that no two updates overlap.
     pub unique: bool,
@@ -149,7 +154,7 @@ impl ScatterShape {
         (0..self.operand.len()).filter(|&d| self.operand[d].update_dim.is_some()).collect()
     }
 
-    /// Whether slices can be inside the operand at all.
+    /// Whether slices are small enough to fit into the operand.
     pub fn can_fit(&self) -> bool {
         self.operand.iter().all(|dim| dim.window <= dim.size)
     }
@@ -165,7 +170,7 @@ impl ScatterShape {
         (0..self.updates.len()).filter_map(coordinate).collect()
     }
 
-    /// Returns the index of a component of a slice's index vector.
+    /// Returns the index at which the indices array stores one component of a slice's index vector.
     pub fn component_index<T: Clone>(&self, slice: &[T], component: T) -> Vec<T> {
         let mut index = slice.to_vec();
         if let Some(at) = self.vector_dim {
@@ -174,8 +179,8 @@ impl ScatterShape {
         index
     }
 
-    /// Returns the index of the operand's element that an element of the updates is combined with.
-    /// `starts` has one entry per component of an index vector.
+    /// Returns the index of the operand's element with which the scatter combines an element of the
+    /// updates. `starts` has one entry per component of an index vector.
     pub fn landing(&self, slice: &[Expr], window: &[Expr], starts: &[Expr]) -> Vec<Expr> {
         let coordinate = |(dim, window): (&OperandDim, &Expr)| match dim.start {
             SliceStart::Zero => window.clone(),
@@ -195,14 +200,14 @@ pub enum Combination {
     Keep,
     /// One associative and commutative operation combines operand and update.
     Binary(BinaryOp),
-    /// The result is something else that depends only on element and update.
+    /// Another computation, whose result depends only on the element and the update.
     Alone,
-    /// The result also depends on other operands of a variadic scatter.
+    /// A computation whose result also depends on other operands of a variadic scatter.
     Joint,
 }
 
 impl Combination {
-    /// Returns for each operand how a scatter combines updates with its elements.
+    /// Returns for each operand how a scatter combines updates with the operand's elements.
     pub fn of(module: &Module, instruction: &Instruction) -> Vec<Combination> {
         let Op::Scatter { to_apply, .. } = &instruction.op else { return Vec::new() };
         let applied = module.computation(*to_apply);
@@ -217,7 +222,7 @@ impl Combination {
             .collect()
     }
 
-    /// Whether updates of one element can be combined in any order with bitwise equal results.
+    /// Whether the updates of one element give bitwise equal results in every order.
     pub fn is_order_free(self, element: ElementType) -> bool {
         match self {
             Combination::Keep => true,

@@ -2,9 +2,9 @@
 
 use crate::hlo::{Computation, InstrId, Op};
 
-/// Whether `reader` reads exactly the slice that `update` replaces. Either `reader` is a
-/// dynamic-slice of the same array with the same starts and dimensions, or it is a slice at the
-/// update's constant starts.
+/// Whether `reader` reads exactly the slice that `update` replaces. If `reader` is a dynamic-slice,
+/// it must have the array, the starts and the dimensions of the update. If `reader` is a slice, the
+/// update's starts must be constants that equal the starts of this slice.
 pub fn takes_what_is_replaced(computation: &Computation, reader: InstrId, update: InstrId) -> bool {
     let [reader, update] = [reader, update].map(|id| computation.instruction(id));
     if !matches!(update.op, Op::DynamicUpdateSlice) || reader.operands.first() != update.operands.first() {
@@ -37,8 +37,8 @@ mod tests {
     use super::*;
     use crate::hlo::parse_module;
 
-    /// Whether `slice` reads exactly what an update of `[2, 4]` elements at the starts `[i, j]`
-    /// replaces.
+    /// Whether `slice` reads exactly the elements that an update replaces. The update has `[2, 4]`
+    /// elements and starts at `[i, j]`.
     fn is_replaced([i, j]: [&str; 2], slice: &str) -> bool {
         let text = format!(
             "HloModule m\nENTRY e {{

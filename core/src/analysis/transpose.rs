@@ -8,8 +8,8 @@ use crate::hlo::{Computation, InstrId, Instruction, Op};
 /// A transpose in its normal form. Dimensions of size 1 are dropped, and dimensions that remain
 /// adjacent are merged.
 ///
-/// `f32[4,1,8,16]` with `dimensions={2,3,0,1}` is `[4,128]` with `{1,0}`. Row-major positions are
-/// the same in both forms, for the operand and for the result.
+/// `f32[4,1,8,16]` with `dimensions={2,3,0,1}` is `[4,128]` with `{1,0}`. Every element of the
+/// operand and of the result has the same row-major position in both forms.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NormalTranspose {
     /// Dimensions of the operand.
@@ -18,13 +18,13 @@ pub struct NormalTranspose {
     pub permutation: Vec<usize>,
 }
 
-/// A fusion whose heroes are transposes with one normal form, so that one kernel can compute it
-/// tile by tile.
+/// A fusion whose heroes are transposes with a common normal form. One kernel can compute such a
+/// fusion tile by tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransposeFusion {
     /// The normal form of all heroes.
     pub form: NormalTranspose,
-    /// The transposes whose operands are read, in the order of instructions.
+    /// The transposes that are heroes, in instruction order. The kernel reads their operands.
     pub heroes: Vec<InstrId>,
     /// When each root of the fusion is written, in the order of the roots.
     pub roots: Vec<RootPlace>,
@@ -35,20 +35,20 @@ pub struct TransposeFusion {
 /// When an element of a root is computed and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootPlace {
-    /// After the elements have been transposed, at an index of the transposes' results.
+    /// The element is written after the transposition, at an index of the transposes' results.
     Result,
-    /// While the transposes' operands are read, at an index of these operands. The root is then a
-    /// side output.
+    /// The element is written while the transposes' operands are read, at an index of these
+    /// operands. The root is then a side output.
     Operand,
 }
 
 impl NormalTranspose {
-    /// Returns the normal form of a transpose of an operand of these dimensions. Result dimension
-    /// `k` is operand dimension `permutation[k]`.
+    /// Returns the normal form of a transpose whose operand has the dimensions `dims`. Dimension
+    /// `k` of the result is dimension `permutation[k]` of the operand.
     pub fn new(dims: &[i64], permutation: &[i64]) -> Self {
         let real: Vec<usize> = (0..dims.len()).filter(|&d| dims[d] != 1).collect();
-        // The dimensions of the result that are larger than 1, each as its number among the
-        // operand's dimensions larger than 1.
+        // The dimensions of the result that are larger than 1. Each dimension is represented by its
+        // position in `real`.
         let order = permutation.iter().filter_map(|&p| real.iter().position(|&d| d as i64 == p));
         let mut runs: Vec<Vec<usize>> = Vec::new();
         for dim in order {
@@ -84,7 +84,8 @@ impl NormalTranspose {
         self.permutation.is_sorted()
     }
 
-    /// Whether the transpose moves whole rows: the minor dimension is the same before and after.
+    /// Whether the minor dimension of the operand is also the minor dimension of the result. The
+    /// transpose then moves whole rows.
     pub fn keeps_minor(&self) -> bool {
         self.permutation.last().is_none_or(|&last| last + 1 == self.dims.len())
     }
@@ -118,8 +119,8 @@ impl TransposeFusion {
     /// Finds the transposes that decide a fusion's kernel.
     ///
     /// # Errors
-    /// Says why there are no heroes, or why one kernel cannot compute them together. Names the
-    /// instruction that is the obstacle.
+    /// The error says why there are no heroes, or why one kernel cannot compute all heroes. It
+    /// names the instruction that is the obstacle.
     pub fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let mut heroes: Vec<InstrId> = Vec::new();
@@ -141,7 +142,8 @@ impl TransposeFusion {
     }
 }
 
-/// Returns the transposes nearest above a root, if only elementwise operations follow them.
+/// Returns the transposes that are nearest to a root among its producers, if only elementwise
+/// operations follow these transposes.
 fn heroes_above(computation: &Computation, root: InstrId) -> Result<Vec<InstrId>, Decline> {
     let is_transpose = |id: InstrId| moves_elements(computation.instruction(id));
     let is_other = |id: InstrId| matches!(computation.instruction(id).op, Op::Reduce { .. } | Op::Concatenate { .. });
@@ -174,8 +176,9 @@ fn common_form(computation: &Computation, heroes: &[InstrId]) -> Result<NormalTr
     }
 }
 
-/// Returns when a root without a transpose is written: as a side output if it has the dimensions of
-/// a transpose's operand, or with the results if it has the dimensions of a transpose's result.
+/// Returns when a root without a transpose is written. A root with the dimensions of a transpose's
+/// operand is a side output. A root with the dimensions of a transpose's result is written with the
+/// results.
 fn place(computation: &Computation, root: InstrId, heroes: &[InstrId]) -> Result<RootPlace, Decline> {
     let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
     let operand = |hero: &InstrId| computation.instruction(*hero).operands.first().copied();

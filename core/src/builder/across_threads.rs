@@ -12,8 +12,8 @@
 use super::{FunctionBuilder, IntPredicate, Subgraph, Type, Value};
 use crate::indexing::ceil_div;
 
-/// Largest number of warps per group for which every thread combines the partial results of all
-/// warps itself. With more warps, a second shuffle combines the partial results.
+/// Largest number of warps per group for which every thread itself combines the partial results of
+/// all warps. With more warps, a second shuffle combines the partial results.
 pub const FEW_WARPS: i64 = 8;
 
 /// A division of the threads of a block into groups of adjacent threads. All groups have the same
@@ -22,8 +22,8 @@ pub const FEW_WARPS: i64 = 8;
 pub struct ThreadGroups {
     /// Number of groups in the block.
     pub groups: i64,
-    /// Number of threads per group: a power of two if it is at most the warp size, else a multiple
-    /// of the warp size.
+    /// Number of threads per group. In groups of at most one warp, this number is a power of two.
+    /// In larger groups, this number is a multiple of the warp size.
     pub threads: i64,
     /// Number of threads per warp.
     pub warp: i64,
@@ -66,8 +66,8 @@ impl ThreadGroups {
         }
     }
 
-    /// Whether shuffles can combine the values of all threads of a group, and the partial results
-    /// of all its warps.
+    /// Whether shuffles can combine the values of all threads of a warp, and then the partial
+    /// results of all warps of a group.
     fn are_possible(&self) -> bool {
         if self.threads <= self.warp {
             self.threads > 0 && self.threads & (self.threads - 1) == 0
@@ -168,7 +168,8 @@ impl FunctionBuilder {
 
 /// One list of values per reduction.
 type Values = Vec<Vec<Value>>;
-/// Function that reads the partial results of one warp of the thread's group from a tile.
+/// Function that reads the partial results of one warp from a tile. The warp belongs to the
+/// thread's group.
 type Read<'r> = dyn FnMut(&mut FunctionBuilder, Value) -> Values + 'r;
 
 struct Across<'a> {
@@ -186,7 +187,7 @@ impl Across<'_> {
     }
 
     /// Lets the threads with `lane` 0 write their values to a shared-memory tile, as the partial
-    /// result of `warp`. After a barrier, `use_them` reads the tile in all threads.
+    /// result of `warp`. After a barrier, all threads execute `use_them`, which reads the tile.
     fn through_tile(
         &self,
         b: &mut FunctionBuilder,
@@ -214,8 +215,8 @@ impl Across<'_> {
         })
     }
 
-    /// Reads the partial results of the warp whose number equals `lane`. Returns the neutral values
-    /// if the group has fewer warps.
+    /// Reads the partial results of the warp whose number equals `lane`. If the group has no warp
+    /// with this number, returns the neutral values.
     fn part_of_lane(&self, b: &mut FunctionBuilder, lane: Value, read: &mut Read<'_>) -> Values {
         let warps = self.groups.warps();
         if warps == self.groups.warp {

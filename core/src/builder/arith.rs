@@ -191,7 +191,7 @@ impl FunctionBuilder {
         self.op1(kind, &[value], Vec::new(), ty)
     }
 
-    /// Returns the current fastmath flags as attributes, if any are set.
+    /// Returns the attribute with the current fastmath flags, or nothing if no flag is set.
     pub(super) fn flags(&self) -> Vec<(&'static str, Attribute)> {
         self.fastmath.attribute().map(|flags| ("fastmath", flags)).into_iter().collect()
     }

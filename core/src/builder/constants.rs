@@ -30,7 +30,7 @@ impl FunctionBuilder {
     }
 
     /// Records a float constant, rounded to the type. Accepts infinities and NaN only for types of
-    /// 16 or more bits, because not all narrower types have these values. For narrower types, use
+    /// 16 or more bits, because some narrower types lack these values. For narrower types, use
     /// [`float_bits`](Self::float_bits).
     #[track_caller]
     pub fn float(&mut self, value: f64, ty: Scalar) -> Value {

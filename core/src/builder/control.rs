@@ -1,4 +1,4 @@
-//! `scf` operations: loops and branches, whose bodies are recorded by closures.
+//! `scf` operations: loops and branches. Closures record the bodies of loops and branches.
 //!
 //! Each closure receives the builder and the region's arguments, and returns the values that the
 //! region yields.
@@ -10,8 +10,8 @@ use crate::ir::Operation;
 
 impl FunctionBuilder {
     /// `scf.for`: a counted loop. `state` lists the initial loop-carried values. `body(induction
-    /// variable, state)` returns their next values. The results are the loop-carried values after
-    /// the last iteration.
+    /// variable, state)` returns the values for the next iteration. The results are the
+    /// loop-carried values after the last iteration.
     #[track_caller]
     pub fn scf_for(
         &mut self,

@@ -94,7 +94,7 @@ pub struct Abilities {
 /// A function under construction, into which formulas record their operations.
 pub struct Formula<R = FunctionBuilder> {
     recorder: RefCell<R>,
-    /// The constants that the next operation may use, without duplicates.
+    /// The constants that are in scope for the next operation, without duplicates.
     constants: RefCell<Vec<(Type, u64, Value)>>,
     abilities: Abilities,
 }
@@ -142,8 +142,8 @@ impl<R: Recorder> Formula<R> {
         self.recorder.into_inner()
     }
 
-    /// Records a formula whose operands are `values` into `recorder`. During the call, a
-    /// [`Formula`] owns the recorder and `*recorder` holds `meanwhile`.
+    /// Records a formula into `recorder`. The operands of the formula are `values`. During the
+    /// call, a [`Formula`] owns the recorder and `*recorder` holds `meanwhile`.
     ///
     /// # Errors
     /// Returns the error of `write`.
@@ -443,16 +443,17 @@ impl<'f, R: Recorder> Term<'f, R> {
     }
 
     /// Evaluates `c[0] + c[1] x + c[2] x² + …` by Horner's rule, which needs the fewest operations.
-    /// These operations depend on each other, so the processor must overlap the operations of
-    /// several lanes or loop iterations.
+    /// Each operation depends on the previous one, so this is fast only if the processor overlaps
+    /// the operations of several lanes or loop iterations.
     pub fn polynomial(self, coefficients: &[f64]) -> Term<'f, R> {
         self.horner(coefficients.iter().map(|&c| move |x: Term<'f, R>| x.number(c)))
     }
 
-    /// Evaluates the same sum as [`polynomial`](Self::polynomial), by Estrin's scheme (1960). The
-    /// longest chain of dependent operations grows only with the logarithm of the degree, but each
-    /// halving costs one more multiplication. This is faster if the dependences between the
-    /// operations of one element limit the speed.
+    /// Evaluates the same sum as [`polynomial`](Self::polynomial), by Estrin's scheme (1960). Each
+    /// round combines pairs of terms and squares the power of `self`, which costs one more
+    /// multiplication. The longest chain of dependent operations therefore grows only with the
+    /// logarithm of the degree. This scheme is faster if dependences between the operations of one
+    /// element limit the speed.
     pub fn polynomial_in_parallel(self, coefficients: &[f64]) -> Term<'f, R> {
         let mut terms: Vec<Term<'f, R>> = coefficients.iter().map(|&c| self.number(c)).collect();
         let mut power = self;
@@ -488,7 +489,7 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.bitcast(float_of(self.ty))
     }
 
-    /// Inverts those bits of a float that are 1 in `mask`.
+    /// Inverts the bits of a float at all positions where `mask` has a 1.
     pub fn with_flipped(self, mask: Term<'f, R>) -> Term<'f, R> {
         (self.to_bits() ^ mask).to_float()
     }

@@ -48,7 +48,8 @@ pub struct FunctionBuilder {
     error: Option<BuildError>,
     pub(super) fastmath: FastMath,
     place: Option<Arc<str>>,
-    /// The file name in the last recorded location of Rust code, kept for reuse.
+    /// File name of the last recorded location of Rust code. Further operations from the same file
+    /// use this string again.
     file: Option<Arc<str>>,
 }
 
@@ -116,8 +117,8 @@ impl FunctionBuilder {
         self.fastmath = flags;
     }
 
-    /// Sets the name of the HLO instruction that diagnostics report for the operations recorded
-    /// after this call.
+    /// Sets the name of an HLO instruction. Diagnostics report this name for all operations that
+    /// are recorded after this call.
     pub fn set_place(&mut self, instruction: Option<&str>) {
         self.place = instruction.map(Arc::from);
     }
@@ -163,9 +164,9 @@ impl FunctionBuilder {
         results
     }
 
-    /// Returns the origin of an operation if the simulator can report faults at the operation. The
-    /// origin is the HLO instruction that the code computes, or the line of Rust code that
-    /// requested the operation if no HLO instruction is set.
+    /// Returns the origin of an operation if the simulator can report faults at the operation. If
+    /// [`set_place`](Self::set_place) has set an HLO instruction, the origin is this instruction.
+    /// Otherwise the origin is the line of Rust code that requested the operation.
     fn place_of(&mut self, kind: OpKind, line: &'static Location<'static>) -> Place {
         if !kind.is_reported() {
             return Place::default();
@@ -204,22 +205,22 @@ impl FunctionBuilder {
         self.open.pop().unwrap_or_default()
     }
 
-    /// Creates an empty region and its arguments. The caller fills it piece by piece between
-    /// [`enter`](Self::enter) and [`leave`](Self::leave), then passes it to [`op`](Self::op). The
-    /// builder does not check where values that are defined in the region are used, so the caller
-    /// must use them only in the region.
+    /// Creates an empty region and its arguments. The caller fills the region piece by piece
+    /// between [`enter`](Self::enter) and [`leave`](Self::leave), then passes it to
+    /// [`op`](Self::op). The caller must use the values that the region defines only inside the
+    /// region, because the builder does not check this.
     pub fn detached(&mut self, arguments: &[Type]) -> (Region, Vec<Value>) {
         let arguments: Vec<Value> = arguments.iter().map(|ty| self.define(ty.clone())).collect();
         (Region { arguments: arguments.clone(), operations: Vec::new() }, arguments)
     }
 
-    /// Enters a detached region. The builder appends the operations recorded next to this region.
+    /// Enters a detached region. From now on, the builder appends operations to this region.
     pub fn enter(&mut self, region: Region) {
         self.open.push(region);
     }
 
-    /// Leaves the region that was entered last, and returns it. The builder appends the operations
-    /// recorded next to the surrounding region.
+    /// Leaves the region that was entered last, and returns this region. From now on, the builder
+    /// appends operations to the surrounding region.
     #[track_caller]
     pub fn leave(&mut self) -> Region {
         if self.open.len() < 2 {

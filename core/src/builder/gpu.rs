@@ -41,7 +41,8 @@ impl FunctionBuilder {
         )
     }
 
-    /// `xla_gpu.loop`: nested loops over the map's range variables, in order.
+    /// `xla_gpu.loop`: nested loops over the map's range variables, the first of which is the
+    /// outermost.
     ///
     /// `body(range variables, map results, state)` returns the next state. The loop skips points
     /// that violate the map's constraints. Loops over the range variables in `unroll` are unrolled.
@@ -99,8 +100,9 @@ impl FunctionBuilder {
     }
 
     /// `xla_gpu.shuffle_reduce`: reduces the values of a warp's lanes by the function `combiner`.
-    /// Each lane combines its values with those of the lane at a distance of `max_distance`, then
-    /// at half that distance, and so on down to 1. Lane 0 gets the result.
+    /// Each lane combines its values with the values of the lane that is `max_distance` lanes
+    /// further. This is repeated with half the distance, and so on down to 1. Lane 0 gets the
+    /// result.
     #[track_caller]
     pub fn shuffle_reduce(&mut self, combiner: &str, values: &[Value], max_distance: i64) -> Vec<Value> {
         let types = self.types_of(values);
@@ -125,13 +127,13 @@ impl FunctionBuilder {
 
     /// `xla_gpu.wgmma`: adds the product of two tiles in shared memory to the sums. Four warps
     /// compute the product together. The product covers all steps along the contracted dimension,
-    /// all columns of the right tile, and 64 rows of the left tile. The left indices name the first
-    /// of these rows. Tiles consist of 8x8 squares and have the dimensions `[tiles, steps / 8,
-    /// lines / 8, 8, 8]`, where lines are rows of the left tile and columns of the right tile. In
-    /// each square, the steps of a line are contiguous if `along_steps` is set for the tile;
-    /// otherwise the lines of a step are contiguous. Indices address whole squares, so the last two
-    /// indices are zero. [`group_place`](crate::ir::group_place) defines the sums that each thread
-    /// holds.
+    /// all columns of the right tile, and 64 rows of the left tile. The indices of the left tile
+    /// address the first of these rows. Tiles consist of 8x8 squares and have the dimensions
+    /// `[tiles, steps / 8, lines / 8, 8, 8]`. A line is a row of the left tile or a column of the
+    /// right tile. In each square, the steps of a line are contiguous if `along_steps` is set for
+    /// the tile; otherwise the lines of a step are contiguous. Indices address whole squares, so
+    /// the last two indices are zero. [`group_place`](crate::ir::group_place) defines the sums that
+    /// each thread holds.
     #[track_caller]
     pub fn tile_product(
         &mut self,

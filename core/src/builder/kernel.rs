@@ -10,8 +10,9 @@ use crate::ir::symbol_part;
 /// Builder of a kernel's entry function. The arguments of the function are the fusion's parameters
 /// and outputs. The numbers of the thread and the block are predefined values.
 ///
-/// The builder dereferences to [`FunctionBuilder`]. Declare subgraph functions first. Closures can
-/// then call these functions although they receive only the function builder:
+/// The builder dereferences to [`FunctionBuilder`]. Closures for loops and branches receive only
+/// the function builder, which can call subgraph functions but cannot declare them. So declare
+/// subgraph functions first:
 ///
 /// ```
 /// use fusebox_core::builder::KernelBuilder;
@@ -69,8 +70,8 @@ impl Subgraph {
 }
 
 impl FunctionBuilder {
-    /// Calls a declared subgraph function at an index. `injected` lists the scalar arguments that
-    /// follow the index, if the function takes any.
+    /// Calls a declared subgraph function at an index. If the function takes scalar arguments after
+    /// the index, `injected` lists these arguments.
     #[track_caller]
     pub fn call_subgraph(&mut self, subgraph: &Subgraph, index: &[Value], injected: &[Value]) -> Vec<Value> {
         let found = self.types_of(&[index, injected].concat());
@@ -179,8 +180,8 @@ impl<'f> KernelBuilder<'f> {
     /// all writes.
     ///
     /// # Errors
-    /// Returns the first misuse of the builder. A mismatch of the types of `written` and the
-    /// outputs is a misuse too.
+    /// Returns the first misuse of the builder. It is also a misuse if the types of `written`
+    /// differ from the types of the outputs.
     #[track_caller]
     pub fn finish(mut self, written: &[Value]) -> Result<Kernel, EmitError> {
         let (found, wanted) = (self.types_of(written), self.types_of(&self.outputs));

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Methods are named after the operations that they record. The builder records the first misuse
-//! (operands of different types, a value used outside of its region) with the operation's name, and
-//! `finish` returns it. No method panics, and callers need not check for errors between calls.
-//! Equal sequences of calls give equal text.
+//! with the name of the operation, and `finish` returns this misuse as an error. Examples are
+//! operands of different types, and a value used outside of its region. No method panics, and
+//! callers need not check for errors between calls. Equal sequences of calls give equal text.
 //!
 //! ```
 //! use fusebox_core::builder::{FunctionBuilder, Scalar, Type};

@@ -13,8 +13,8 @@ impl FunctionBuilder {
         self.op1(OpKind::TileZero, &[], Vec::new(), Type::tile(dims, element))
     }
 
-    /// `xla_gpu.read_tile`: reads a tile from the tensor's last two dimensions. The indices are
-    /// those of the tile's first element.
+    /// `xla_gpu.read_tile`: reads a tile from the tensor's last two dimensions. `indices` addresses
+    /// the tile's first element.
     #[track_caller]
     pub fn read_tile(&mut self, tensor: Value, indices: &[Value], dims: [i64; 2]) -> Value {
         let ty = Type::tile(dims, self.type_of(tensor).element());
@@ -23,7 +23,7 @@ impl FunctionBuilder {
     }
 
     /// `xla_gpu.write_tile`: writes a tile to the tensor's last two dimensions and returns the
-    /// tensor. The indices are those of the tile's first element.
+    /// tensor. `indices` addresses the tile's first element.
     #[track_caller]
     pub fn write_tile(&mut self, tile: Value, tensor: Value, indices: &[Value]) -> Value {
         let ty = self.type_of(tensor).clone();

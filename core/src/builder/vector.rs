@@ -6,11 +6,11 @@
 
 use super::{Attribute, Combination, FunctionBuilder, OpKind, Scalar, Type, Value};
 
-/// The attribute that marks writes that bypass the caches.
+/// Name of the attribute that marks a write as bypassing the caches.
 const PAST_CACHES: &str = "fusebox.past_caches";
 
 impl FunctionBuilder {
-    /// `vector.transfer_read`: reads `lanes` adjacent elements. The indices are those of the first
+    /// `vector.transfer_read`: reads `lanes` adjacent elements. `indices` addresses the first
     /// element.
     #[track_caller]
     pub fn vector_read(&mut self, tensor: Value, indices: &[Value], lanes: i64) -> Value {
@@ -24,16 +24,16 @@ impl FunctionBuilder {
         self.op1(OpKind::TransferRead, &operands, transfer(segments, indices.len()), ty)
     }
 
-    /// `vector.transfer_write`: writes a vector to adjacent elements and returns the tensor. The
-    /// indices are those of the first element.
+    /// `vector.transfer_write`: writes a vector to adjacent elements and returns the tensor.
+    /// `indices` addresses the first element.
     #[track_caller]
     pub fn vector_write(&mut self, vector: Value, tensor: Value, indices: &[Value]) -> Value {
         self.write_row(vector, tensor, indices, None)
     }
 
-    /// Like [`vector_write`](Self::vector_write), for elements that are not read again soon. If the
-    /// machine can do so, it writes the elements to memory and bypasses the caches. This is faster
-    /// if the kernel writes whole cache lines and more data than the caches hold.
+    /// Like [`vector_write`](Self::vector_write), for elements that are not read again soon. On
+    /// machines that support it, the write goes directly to memory and bypasses the caches. This is
+    /// faster if the kernel writes whole cache lines, and in total more data than the caches hold.
     #[track_caller]
     pub fn vector_write_past_caches(&mut self, vector: Value, tensor: Value, indices: &[Value]) -> Value {
         self.write_row(vector, tensor, indices, Some((PAST_CACHES, Attribute::Unit)))
@@ -54,8 +54,9 @@ impl FunctionBuilder {
         self.op1(OpKind::TransferWrite, &operands, attributes, ty)
     }
 
-    /// `vector.shuffle`: selects lanes of two vectors of one type by number. The lane numbers of
-    /// the second vector follow those of the first vector.
+    /// `vector.shuffle`: a vector of lanes selected from two vectors of the same type. `lanes`
+    /// lists the numbers of the selected lanes. The numbers of the second vector's lanes continue
+    /// those of the first vector.
     #[track_caller]
     pub fn vector_shuffle(&mut self, first: Value, second: Value, lanes: &[i64]) -> Value {
         let mask = vec![("mask", Attribute::I64Array(lanes.to_vec()))];
@@ -101,8 +102,9 @@ impl FunctionBuilder {
         self.op1(OpKind::Reduction, &[vector], attributes, element.into())
     }
 
-    /// `xla_gpu.word_mulf`: adds to each f32 sum the products of one word of each operand. A word
-    /// consists of two adjacent `bf16`. Subnormal numbers may be treated as zero. Only cpus with
+    /// `xla_gpu.word_mulf`: multiplies each word of `left` by the corresponding word of `right`,
+    /// element by element, and adds the products to one f32 sum. A word consists of two adjacent
+    /// `bf16`. Subnormal numbers may be treated as zero. Only cpus with
     /// [`word_products`](crate::device::DeviceDescription::word_products) have this operation.
     #[track_caller]
     pub fn word_mulf(&mut self, left: Value, right: Value, sum: Value) -> Value {

@@ -1,12 +1,12 @@
-//! Estimates which fraction of each instruction's elements the result depends on.
+//! Estimates for each instruction the fraction of its elements that can affect the result.
 
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 
 use super::elements;
 
-/// Returns for each instruction a lower bound on the fraction of its elements that the root depends
-/// on. For the operand of a slice, this is the sliced part. If the elements read are unknown, as
-/// for the operand of a gather, the bound is 0.
+/// Returns for each instruction a lower bound on the fraction of its elements that the root needs.
+/// For the operand of a slice, the bound is the fraction that the slice reads. For the operand of a
+/// gather, the bound is 0, because it is unknown which elements the gather reads.
 pub fn shares(computation: &Computation) -> Vec<f64> {
     let mut shares = vec![0.0f64; computation.instructions.len()];
     shares[computation.root.index()] = 1.0;
@@ -22,8 +22,8 @@ pub fn shares(computation: &Computation) -> Vec<f64> {
     shares
 }
 
-/// Returns a lower bound on the fraction of an operand's elements that is needed to compute a
-/// fraction `share` of the user's elements.
+/// Returns a lower bound on the fraction of an operand's elements that `user` reads when it
+/// computes the fraction `share` of its own elements.
 fn share_of_operand(
     computation: &Computation,
     user: &Instruction,
@@ -40,7 +40,7 @@ fn share_of_operand(
         // Windows may skip elements.
         Op::ReduceWindow { .. } | Op::Convolution(_) => 0.0,
         Op::Pad { dims } if dims.iter().any(|dim| dim.low < 0 || dim.high < 0) => 0.0,
-        // The part of the result that is needed may come from only one of the operands.
+        // The needed part of the result may come from a single operand.
         Op::Pad { .. } | Op::Concatenate { .. } | Op::DynamicUpdateSlice | Op::Scatter { .. } if share < 1.0 => 0.0,
         _ => share,
     }

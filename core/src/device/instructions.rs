@@ -2,10 +2,10 @@
 //!
 //! The table lists the sets that code generation uses by default and that a program can detect at
 //! run time. Code is compiled for these sets only. An executable can therefore list all sets that
-//! it needs, and a machine can check whether it has them. The table omits sets that code generation
-//! uses only on request, such as cryptographic instructions. It also omits the instructions on tile
-//! registers, because the operating system must permit their use. The compiler knows which kernels
-//! use tile registers.
+//! its code needs, and a program can check whether the machine has these sets. The table omits sets
+//! that code generation uses only on request, such as cryptographic instructions. The table also
+//! omits the instructions on tile registers, because the operating system must permit a program to
+//! use tile registers. The compiler knows which kernels use tile registers.
 
 /// An instruction set, and the function that detects it.
 struct InstructionSet {
@@ -65,13 +65,13 @@ const SETS: &[InstructionSet] = instruction_sets! {
 #[cfg(not(target_arch = "x86_64"))]
 const SETS: &[InstructionSet] = &[];
 
-/// Returns the sets that the processor has and the operating system lets programs use.
+/// Returns the sets that the processor has and that the operating system lets programs use.
 pub fn present() -> impl Iterator<Item = &'static str> {
     SETS.iter().filter(|set| (set.is_present)()).map(|set| set.name)
 }
 
-/// Whether this machine has an instruction set. Returns `false` for sets outside the table: no code
-/// for this machine was compiled to use them.
+/// Whether this machine has an instruction set. Returns `false` for sets outside the table, because
+/// no code is compiled for these sets.
 pub fn has(name: &str) -> bool {
     present().any(|present| present == name)
 }

@@ -3,12 +3,12 @@
 use super::{Decline, Fusion};
 use crate::hlo::InstrId;
 
-/// A part of a program around an instruction, about which the host asks an emitter.
+/// A part of a program around one instruction. The host asks an emitter for a bid on this part.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// The part as a fusion. The fusion's parameters are values computed outside of the part; its
-    /// roots are values that instructions outside of the part read. A kernel can compute every
-    /// instruction of the fusion.
+    /// roots are values that instructions outside of the part read. The fusion contains only
+    /// instructions that kernels can compute.
     pub region: Fusion,
     /// The instruction around which the emitter bids.
     pub anchor: InstrId,
@@ -21,8 +21,8 @@ pub enum Bid {
     /// other instructions read become results of the kernel. Constants and broadcasts do not become
     /// results; they are duplicated for users outside of the kernel.
     Take {
-        /// The instructions in program order without duplicates, including the anchor, excluding
-        /// parameters.
+        /// The instructions in program order without duplicates. The list includes the anchor and
+        /// excludes parameters.
         instructions: Vec<InstrId>,
     },
     /// The emitter makes no bid, for this reason.
@@ -30,7 +30,7 @@ pub enum Bid {
 }
 
 impl Bid {
-    /// Declines for this reason.
+    /// Creates a decline with this reason.
     pub fn decline(reason: impl Into<String>) -> Bid {
         Bid::Decline(Decline::new(reason))
     }

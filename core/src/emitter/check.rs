@@ -1,5 +1,6 @@
 //! Checks the plan of an emitter. The kernel must write the elements of each output as the output's
-//! mode requires, must write nothing out of bounds, and must stay within the device's limits.
+//! mode requires. The kernel must also write nothing out of bounds, and stay within the device's
+//! limits.
 
 use std::fmt;
 
@@ -34,7 +35,7 @@ pub enum PlanFault {
     /// The number of blocks or of threads per block is out of range.
     #[error("{what} is {found}, the device allows 1 to {most}")]
     Launch {
-        /// The number that is out of range, in words.
+        /// Name of the number that is out of range.
         what: &'static str,
         /// The planned number.
         found: u64,
@@ -44,7 +45,7 @@ pub enum PlanFault {
     /// The kernel needs more shared memory than the device has.
     #[error("{found} bytes of shared memory, the device has {most}")]
     SharedMemory {
-        /// The planned bytes.
+        /// The planned number of bytes.
         found: u32,
         /// The device's limit.
         most: u32,
@@ -173,7 +174,7 @@ fn check_visit(visit: &Visit, plan: &Plan, fusion: &Fusion) -> Result<(), String
 }
 
 /// Checks that the map's ranges of threads and blocks equal those of the launch. If a range were
-/// narrower, the threads outside of it would run without a plan.
+/// narrower, the threads outside of the range would run without a plan.
 fn check_variables(map: &IndexingMap, plan: &Plan) -> Result<(), String> {
     let wanted = [
         ("thread", Interval::from_size(plan.launch.threads_per_block.into())),

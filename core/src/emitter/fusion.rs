@@ -14,7 +14,8 @@ use crate::hlo::{Computation, ComputationId, InstrId, Module, Shape};
 /// the root and as results of variadic operations.
 #[derive(Clone, Debug)]
 pub struct Fusion {
-    /// The fused computation as entry, with the computations that it calls.
+    /// Module whose entry is the fused computation. The module also contains the computations that
+    /// the fused computation calls.
     pub module: Module,
     /// Name of the kernel, and prefix of the names of its subgraph functions. The name is unique in
     /// the program and a valid MLIR symbol.
@@ -44,7 +45,7 @@ impl fmt::Debug for Found {
 }
 
 impl Fusion {
-    /// Creates a fusion of the entry computation of `module`. Returns `None` if the module has no
+    /// Creates a fusion from the entry computation of `module`. Returns `None` if the module has no
     /// entry.
     pub fn new(name: impl Into<String>, module: Module) -> Option<Self> {
         let entry = module.entry?;
@@ -69,7 +70,7 @@ impl Fusion {
     }
 
     /// Returns the result of an analysis. The first call computes and caches the result, so call
-    /// this only after the fusion is complete.
+    /// this method only after the fusion is complete.
     pub fn analysis<A: Analysis>(&self) -> Arc<Result<A, Decline>> {
         let found = || self.found.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = found().iter().find_map(|known| Arc::clone(known).downcast().ok());

@@ -9,7 +9,8 @@ use crate::device::DeviceDescription;
 use crate::hlo::{InstrId, Instruction, Opcode};
 use crate::ir;
 
-/// The kind of fusion that an emitter handles: the `kind` of `--emitter kind=name`.
+/// The kind of fusion that an emitter handles, which users write as `kind` in `--emitter
+/// kind=name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KernelKind(pub String);
 
@@ -88,8 +89,8 @@ impl Decline {
     }
 }
 
-/// Values of an emitter's knobs by name, in name order. The emitter chooses the values of knobs
-/// that are not set.
+/// Values of an emitter's knobs, sorted by the names of the knobs. The emitter chooses the values
+/// of knobs that are not set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Configuration(pub BTreeMap<String, i64>);
 
@@ -105,8 +106,8 @@ impl<const N: usize> From<[(&str, i64); N]> for Configuration {
     }
 }
 
-/// Formats the knobs as in a SPEC, where they follow the emitter's name: `{tile=64,unroll=4}`.
-/// Writes nothing if no knob is set.
+/// Formats the knobs as they follow an emitter's name in the option `--emitter`:
+/// `{tile=64,unroll=4}`. Writes nothing if no knob is set.
 impl fmt::Display for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let knobs: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -177,15 +178,15 @@ pub struct SubgraphCall {
 /// The computation of a subgraph function.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SubgraphKind {
-    /// The values of instructions of equal dimensions, at one index.
+    /// The values of instructions at one index. The instructions have equal dimensions.
     Values {
-        /// The instructions; one scalar result per leaf of their shapes.
+        /// The instructions. The function has one scalar result per leaf of their shapes.
         instructions: Vec<InstrId>,
     },
     /// The values of roots at one index. The caller passes the values of `heroes` as injected
     /// scalars, one per leaf, in order. The index has the dimensions of the first root.
     Epilogue {
-        /// Roots of equal dimensions; one scalar result per leaf.
+        /// Roots of equal dimensions. The function has one scalar result per leaf of their shapes.
         roots: Vec<InstrId>,
         /// Instructions whose values the caller passes.
         heroes: Vec<InstrId>,
@@ -210,14 +211,16 @@ pub struct Kernel {
 /// The entry function of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KernelCode {
-    /// A function of the [builder](crate::builder).
+    /// A function built with the [builder](crate::builder).
     Function(ir::Function),
-    /// Generic MLIR text of one `func.func` operation, from any source.
+    /// Text of one `func.func` operation in MLIR's generic form. The emitter may produce the text
+    /// by any means.
     Text(String),
-    /// No code: a routine of the host executes the fusion. The fusion must be one operation on the
-    /// fusion's parameters, in order. Only emitters that are bundled with the host use this,
-    /// because they know the host's routines. The plan states the time that the routine takes. The
-    /// plan's maps state only the elements that the routine writes.
+    /// No code: a routine of the host executes the fusion. The fusion must consist of one operation
+    /// whose operands are the fusion's parameters in order. Only emitters that are bundled with the
+    /// host return this variant, because only these emitters know the host's routines. The plan
+    /// states the time that the routine takes. The plan's maps state only the elements that the
+    /// routine writes.
     Routine,
 }
 
@@ -247,8 +250,8 @@ impl EmitError {
     }
 }
 
-/// Turns a decline into an error: the emitter was asked to plan or emit a fusion that it does not
-/// take.
+/// Turns a decline into an error. The error means that the host asked the emitter to plan or emit a
+/// fusion that the emitter does not take.
 impl From<Decline> for EmitError {
     fn from(Decline { reason, instruction }: Decline) -> EmitError {
         EmitError { message: reason, instruction }
@@ -263,16 +266,17 @@ pub trait Emitter: Send + Sync {
     fn descriptor(&self) -> Descriptor;
 
     /// Returns the operations that this emitter claims as heroes, see [`Emitter::claim`]. The list
-    /// is empty if the emitter only takes fusions that other emitters request.
+    /// is empty if the emitter only takes fusions that the host builds from the claims of other
+    /// emitters.
     fn heroes(&self) -> Vec<Opcode> {
         Vec::new()
     }
 
-    /// Returns the emitter's demands on the kernel of the candidate's anchor, which is one of the
-    /// emitter's [heroes](Emitter::heroes). Returns `None` if the emitter has no demands for this
-    /// operation. The candidate's region contains only the operation, with its operands as
-    /// parameters. The host calls this once for all operations with equal shapes and attributes, so
-    /// the answer must depend only on shapes and attributes.
+    /// Returns the emitter's demands on a kernel whose hero is the candidate's anchor. The anchor
+    /// is one of the emitter's [heroes](Emitter::heroes). Returns `None` if the emitter has no
+    /// demands for this operation. The candidate's region contains only the operation, with its
+    /// operands as parameters. The host calls this method once for all operations with equal shapes
+    /// and attributes. The answer must therefore depend only on shapes and attributes.
     fn claim(&self, _hero: &Candidate, _device: &DeviceDescription) -> Option<Claim> {
         None
     }
@@ -284,10 +288,10 @@ pub trait Emitter: Send + Sync {
     }
 
     /// Returns the instructions around an anchor that the emitter wants to compute in one kernel.
-    /// The host turns these instructions into a fusion if the predicted time of this kernel is
-    /// shorter than that of the kernels that the host would build otherwise. The host then asks the
-    /// emitter to [consider](Emitter::consider) and [plan](Emitter::plan) the fusion like any
-    /// other. This method must be cheap: it reads the region and builds nothing.
+    /// If this kernel is predicted to be faster than the kernels that the host would build
+    /// otherwise, the host turns the instructions into a fusion. The host then asks the emitter to
+    /// [consider](Emitter::consider) and [plan](Emitter::plan) the fusion like any other. This
+    /// method must be cheap: it reads the region and builds nothing.
     fn bid(&self, _candidate: &Candidate, _device: &DeviceDescription) -> Bid {
         Bid::decline("this emitter makes no bids")
     }
@@ -314,7 +318,8 @@ pub trait Emitter: Send + Sync {
     fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError>;
 }
 
-/// A statically linked emitter: `inventory::submit! { Registration::new(|| Box::new(MyEmitter)) }`.
+/// A statically linked emitter: `inventory::submit! { Registration { make: || Box::new(MyEmitter) }
+/// }`.
 pub struct Registration {
     /// Creates the emitter.
     pub make: fn() -> Box<dyn Emitter>,

@@ -21,8 +21,8 @@ pub struct LaunchDimensions {
 pub enum WriteMode {
     /// The kernel writes every element exactly once.
     Unique,
-    /// The kernel updates elements any number of times, by atomic operations or in order in one
-    /// thread. [`OutputPlan::initial`] is the parameter with the values before the updates.
+    /// The kernel updates elements any number of times: either with atomic operations, or in order
+    /// in one thread. [`OutputPlan::initial`] is the parameter with the values before the updates.
     Atomic,
     /// The kernel writes only part of the output, each element at most once. The other elements
     /// keep their [initial value](OutputPlan::initial).
@@ -38,10 +38,10 @@ pub struct OutputPlan {
     pub maps: Vec<IndexingMap>,
     /// How often the kernel writes each element.
     pub mode: WriteMode,
-    /// Number of the fusion's parameter whose value the output holds when the kernel starts. The
-    /// host gives the output the parameter's buffer if the old value is not needed any more, and
-    /// copies the parameter otherwise. The parameter may therefore change while the kernel writes
-    /// the output, so the kernel must read old elements from the output.
+    /// Number of the fusion parameter whose value the output holds when the kernel starts. If no
+    /// later instruction needs the old value, the output uses the parameter's buffer. Otherwise the
+    /// host copies the parameter. The parameter may therefore change while the kernel writes the
+    /// output, so the kernel must read old elements from the output.
     pub initial: Option<u32>,
     /// The line of the emitter's source that created this plan, as `file:line:column`, for
     /// messages.
@@ -96,14 +96,14 @@ fn caller() -> Option<String> {
     Some(Location::caller().to_string())
 }
 
-/// Values that a kernel computes point by point, with the map of these points. The indexing maps of
+/// Values that a kernel computes point by point, and the map of these points. The indexing maps of
 /// the operations determine which parameter elements the kernel reads for these values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
     /// `(th, bl)[loops…] -> index of the values`. The last loop is the innermost.
     pub map: IndexingMap,
-    /// The instructions whose values the kernel computes. The map's index is an index into each of
-    /// them.
+    /// The instructions whose values the kernel computes. The result of the map is an index into
+    /// each of these values.
     pub values: Vec<InstrId>,
     /// Instructions whose values the kernel already holds, for example in a tile, in an accumulator
     /// or from an earlier visit. The visit computes neither these instructions nor operands that
@@ -111,15 +111,16 @@ pub struct Visit {
     pub given: Vec<InstrId>,
 }
 
-/// Work of a kernel besides its [visits](Visit) and writes, in the units of [`cost`](crate::cost).
-/// Numbers are totals over all threads unless stated otherwise.
+/// Work of a kernel that its [visits](Visit) and writes do not include, in the units of
+/// [`cost`](crate::cost). Numbers are totals over all threads unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
     /// Number of additions. Other operations (combining values, transposing vectors, exchanging
     /// values between threads) are converted to the number of additions that take as long. One
     /// operation on all lanes of a vector is one addition.
     pub additions: f64,
-    /// Bytes that the kernel writes to memory of a block or a thread and then reads again.
+    /// Bytes that the kernel writes to shared memory or to a thread's private memory, and then
+    /// reads again.
     pub tile_bytes: f64,
     /// Number of barriers at which a thread waits for the other threads of its block.
     pub waits: f64,
@@ -128,9 +129,10 @@ pub struct Work {
     /// Whether the kernel writes results with stores that bypass the caches. These stores do not
     /// first read the cache line that they overwrite.
     pub past_caches: bool,
-    /// Whether the last bits of results may differ between runs because the results depend on the
-    /// order of the threads, although the work is small enough for a reproducible plan. The
-    /// prediction adds a penalty to a plan with this flag, so that reproducible plans rank first.
+    /// Whether the last bits of results depend on the order of the threads and may therefore differ
+    /// between runs. Emitters set this flag only if the work is small enough for a reproducible
+    /// plan. The prediction adds a penalty to a plan with this flag, so that reproducible plans
+    /// rank first.
     pub unordered: bool,
 }
 
@@ -143,9 +145,9 @@ pub struct Plan {
     pub shared_bytes: u32,
     /// One plan per output, in the order of the flattened roots.
     pub outputs: Vec<OutputPlan>,
-    /// The values that the kernel computes and the points where it computes them, for
-    /// [predictions](super::predict). If this list is empty, the kernel computes every result from
-    /// the parameters at the point where it writes the result.
+    /// The values that the kernel computes, and the points at which it computes these values. Only
+    /// [predictions](super::predict) use the visits. If this list is empty, the kernel computes
+    /// every result from the parameters at the point where it writes the result.
     pub visits: Vec<Visit>,
     /// Work that the visits do not include.
     pub work: Work,

@@ -24,7 +24,7 @@ pub trait Analysis: Any + Send + Sync + Sized {
     /// Analyses a fusion.
     ///
     /// # Errors
-    /// Returns the reason why the family does not take the fusion on any device.
+    /// If the family takes the fusion on no device. The error states the reason.
     fn of(fusion: &Fusion) -> Result<Self, Decline>;
 }
 
@@ -64,8 +64,8 @@ impl Blocks {
 /// A strategy for building kernels. All strategies of a family use the same analysis.
 /// [`emitters!`](crate::emitters) gives a strategy a name and turns it into an [`Emitter`].
 ///
-/// If two ways to build a kernel should be compared on the same fusion, make them two strategies
-/// that both accept the fusion.
+/// To compare two ways of building a kernel on the same fusion, write two strategies that both
+/// accept the fusion.
 pub trait Strategy: Send + Sync {
     /// The analysis that the strategy needs.
     type Problem: Analysis;
@@ -95,7 +95,8 @@ pub trait Strategy: Send + Sync {
         Ok(())
     }
 
-    /// Whether the strategy is used only if the user names it or no other emitter takes the fusion.
+    /// Whether the strategy takes fusions only on request. The host then uses the strategy if the
+    /// user names it, or if no other emitter takes the fusion.
     fn is_on_request(&self) -> bool {
         false
     }
@@ -133,15 +134,15 @@ impl<S: Strategy> Named<S> {
         Named { kind, name, version, heroes: &[], claim: |_, _| None, strategy }
     }
 
-    /// Adds heroes, and the function that computes the claims for these heroes. It is called only
-    /// for devices that the strategy supports.
+    /// Adds heroes, and the function that computes the claims for these heroes. The function is
+    /// called only for devices that the strategy supports.
     pub const fn claiming(mut self, heroes: &'static [Opcode], claim: ClaimOf) -> Self {
         (self.heroes, self.claim) = (heroes, claim);
         self
     }
 
-    /// Calls `question` with the result of the analysis, if the strategy supports the device and
-    /// the analysis succeeds.
+    /// If the strategy supports the device and the analysis succeeds, calls `question` with the
+    /// result of the analysis. Otherwise returns the decline.
     fn ask<T, E: From<Decline>>(
         &self,
         fusion: &Fusion,
@@ -206,8 +207,8 @@ impl<S: Strategy> Emitter for Named<S> {
 }
 
 /// Exports the [strategies](Strategy) of a crate as emitters of one kind. Works like
-/// [`export_emitters!`](crate::export_emitters), and also defines a function `emitters()` for
-/// tests, which creates the emitters. Use this macro once per crate.
+/// [`export_emitters!`](crate::export_emitters). Also defines a function `emitters()`, which
+/// creates the emitters for tests. Use this macro once per crate.
 ///
 /// To give the emitters a common [claim](Emitter::claim), write it after the kind: `heroes:
 /// [Opcode::Reduce] => claim_of_reduce,`.

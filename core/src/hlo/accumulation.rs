@@ -1,4 +1,4 @@
-//! The type in which `dot` and `convolution` multiply and add.
+//! Chooses the type in which `dot` and `convolution` multiply and add.
 
 use super::ElementType;
 
@@ -25,11 +25,13 @@ impl Kind {
 /// Returns the type to which operands of a `dot` or `convolution` are converted before they are
 /// multiplied and added. The sum is converted to the result's type once.
 ///
-/// The type holds the operands. It also holds the result if the result has the operands' kind or a
-/// higher kind. Integers are multiplied and added in the result's type, and wrap on overflow.
-/// Narrow floats are summed in `f32`. Floats combined with a 64-bit float, or with integers that
-/// `f32` does not hold, are summed in `f64`. A result of a lower kind (`c64` to `s32`) does not
-/// change the type: operands are multiplied and added in their own kind.
+/// The type holds every float or complex operand. The type also holds the result if the result's
+/// kind is at least the operands' kind. If operands and result are integers, they are multiplied
+/// and added in the result's type, and wrap on overflow. Narrow floats are summed in `f32`. If an
+/// operand or the result is a 64-bit float, floats are summed in `f64`. They are also summed in
+/// `f64` if an operand has an integer type that `f32` does not hold. A result of a lower kind does
+/// not change the type. For example, `c64` operands with an `s32` result are multiplied and added
+/// in `c64`.
 pub fn accumulation_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
     let operands = Kind::of(lhs).max(Kind::of(rhs));
     match operands.max(Kind::of(result)) {

@@ -22,7 +22,8 @@ pub(crate) enum Presence<T> {
     Assumed(T),
     /// Written unless it equals this default.
     Unless(T),
-    /// Not written as an attribute: text has the value between the operation's parentheses.
+    /// Not written as an attribute. HLO text contains the value between the operation's
+    /// parentheses.
     Content,
 }
 
@@ -33,13 +34,14 @@ pub(crate) trait InText: Sized {
     fn write(&self, out: &mut String);
 }
 
-/// A value that a field of a message, or part of a field, can hold.
+/// A value that a message can hold in a field, or in a part of a field.
 pub(crate) trait InField<Field>: Sized {
     fn get(field: &mut Field) -> Result<Self, String>;
     fn set(&self, field: &mut Field);
 }
 
-/// A function that returns the field of a message, or the part of a field, that holds a value.
+/// A function that returns the place of a value in a message. The place is a field, or a part of a
+/// field.
 pub(crate) type Place<F> = fn(&mut Message) -> &mut F;
 
 /// An attribute that is neither a computation nor a group of other attributes.
@@ -51,14 +53,14 @@ pub(crate) struct Attribute<T, Field> {
     pub field: Place<Field>,
 }
 
-/// An attribute whose value is one computation. The field is the attribute's name.
+/// An attribute whose value is one computation. Field 0 is the attribute's name.
 pub(crate) struct Callee(pub &'static str);
 
-/// An attribute whose value is a list of computations. The fields are the attribute's name and
-/// whether the list must not be empty.
+/// An attribute whose value is a list of computations. Field 0 is the attribute's name. Field 1 is
+/// true if the list must have at least one entry.
 pub(crate) struct Callees(pub &'static str, pub bool);
 
-/// Describes a struct by all its attributes.
+/// Description of a struct that consists of attributes.
 pub(crate) struct All;
 
 /// Builds operations from attributes.
@@ -68,7 +70,7 @@ pub(crate) trait Reader {
     fn computation(&mut self, name: &'static str) -> Result<ComputationId, Self::Error>;
     fn computations(&mut self, name: &'static str, is_needed: bool) -> Result<Vec<ComputationId>, Self::Error>;
     fn literal(&mut self) -> Result<Literal, Self::Error>;
-    /// Reads an operation whose attributes are kept verbatim.
+    /// Reads an operation that keeps its attributes verbatim.
     fn other(&mut self, opcode: Opcode) -> Result<super::Op, Self::Error>;
 }
 
@@ -77,8 +79,8 @@ pub(crate) trait Writer {
     fn attribute<T: InField<F> + PartialEq, F>(&mut self, attribute: Attribute<T, F>, value: &T);
     fn computation(&mut self, name: &str, id: ComputationId);
     fn computations(&mut self, name: &str, ids: &[ComputationId]);
-    /// Visits attributes that are kept verbatim. The computations that they contain are visited
-    /// before.
+    /// Visits attributes that are kept verbatim. Other methods have visited the computations in
+    /// these attributes before.
     fn kept(&mut self, _attributes: &[(String, String)]) {}
 }
 
@@ -152,7 +154,8 @@ where
     }
 }
 
-/// The printers write a literal between the parentheses, so it is not written as an attribute.
+/// Printers write a literal between the operation's parentheses, so the literal is not written as
+/// an attribute.
 impl Describes<Literal> for All {
     fn read<R: Reader>(self, reader: &mut R) -> Result<Literal, R::Error> {
         reader.literal()
@@ -170,22 +173,22 @@ pub(crate) fn needed<T: InText, F>(name: &'static str, field: Place<F>) -> Attri
     of(name, Presence::Needed, field)
 }
 
-/// An attribute that is always written, and that has a default if it is missing.
+/// An attribute that is always written. If the attribute is missing, its value is `usual`.
 pub(crate) fn assumed<T: InText, F>(name: &'static str, usual: T, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Assumed(usual), field)
 }
 
-/// An attribute that is written unless it equals the default.
+/// An attribute that is written if its value differs from the default.
 pub(crate) fn unless<T: InText, F>(name: &'static str, usual: T, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Unless(usual), field)
 }
 
-/// An attribute that is written unless it is empty or false.
+/// An attribute that is written unless its value is empty or false.
 pub(crate) fn optional<T: InText + Default, F>(name: &'static str, field: Place<F>) -> Attribute<T, F> {
     unless(name, T::default(), field)
 }
 
-/// A value that text writes between the parentheses.
+/// A value that HLO text contains between the operation's parentheses.
 pub(crate) fn content<T: InText, F>(name: &'static str, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Content, field)
 }
@@ -196,7 +199,7 @@ pub(crate) fn one_of_list(name: &'static str, field: Place<Vec<i64>>) -> Attribu
     Attribute { read, write: |one, out| vec![*one].write(out), ..needed(name, field) }
 }
 
-/// An integer that has 32 bits in messages.
+/// An integer that messages store in 32 bits.
 pub(crate) fn number32(name: &'static str, field: Place<i32>) -> Attribute<i64, i32> {
     Attribute { read: |value, name| value.integer32(name), ..needed(name, field) }
 }

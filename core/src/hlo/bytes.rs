@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Immutable bytes. A clone refers to the same memory. Unlike an `Arc<[u8]>`, this type wraps a
-/// vector without copying it, so no further memory is needed.
+/// Immutable bytes. A clone refers to the same memory. This type wraps a vector without copying the
+/// elements. An `Arc<[u8]>` would copy them, which needs further memory.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Bytes(Arc<Vec<u8>>);
 

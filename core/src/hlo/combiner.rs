@@ -1,25 +1,28 @@
-//! The operations that computations apply to scalars: combiners of reductions, windows and
-//! scatters.
+//! Recognises combiners of reductions, windows and scatters that apply a single operation to two
+//! scalars.
 
 use super::{ArrayLiteral, BinaryOp, Computation, ElementType, InstrId, Op};
 
-/// A computation that applies one operation to its first two parameters, both scalars.
+/// A computation that applies one operation to its first two parameters. Both parameters are
+/// scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combiner {
     /// The operation.
     pub op: BinaryOp,
     /// Type of the parameters and of the result.
     pub element_type: ElementType,
-    /// The type that the operation computes in. It differs from `element_type` if the computation
-    /// converts its parameters and its result, as arithmetic of narrow types does.
+    /// The type in which the operation computes. This type differs from `element_type` if the
+    /// computation converts its parameters and its result. Such conversions are usual for narrow
+    /// types.
     pub computes_in: ElementType,
-    /// Whether the operation takes the second parameter first, and is not commutative.
+    /// Whether the second parameter is the operation's first operand. Always false for commutative
+    /// operations.
     pub is_exchanged: bool,
 }
 
 impl Combiner {
-    /// Returns what a computation applies to two scalars; `None` if it does anything else than
-    /// apply one operation to them.
+    /// Returns the operation that a computation applies to two scalars; `None` if the computation
+    /// has any other form.
     pub fn of(computation: &Computation) -> Option<Combiner> {
         let element_type = computation.root_instruction().shape.as_array()?.element_type;
         let converted = |id: InstrId| match computation.instruction(id).op {
@@ -51,13 +54,13 @@ impl Combiner {
         Some(Combiner { op, element_type, computes_in, is_exchanged })
     }
 
-    /// Returns the operation if it computes in the parameters' type and takes the parameters in
-    /// their order, or in any order.
+    /// Returns the operation if two conditions hold. The operation must compute in the parameters'
+    /// type. It must be commutative, or read the parameters in their order.
     pub fn in_order(self) -> Option<BinaryOp> {
         (!self.is_exchanged && self.computes_in == self.element_type).then_some(self.op)
     }
 
-    /// Returns the scalar `e` with `op(e, x) = op(x, e) = x` for every `x`.
+    /// Returns the scalar `e` for which `op(e, x) = op(x, e) = x` holds for every `x`.
     pub fn identity(self) -> Option<ArrayLiteral> {
         let data = self.in_order()?.identity(self.element_type)?;
         Some(ArrayLiteral { element_type: self.element_type, dims: Vec::new(), data: data.into() })
@@ -65,8 +68,8 @@ impl Combiner {
 }
 
 impl BinaryOp {
-    /// Returns the bytes of `e` with `op(e, x) = op(x, e) = x` for every `x`. For sums of floats it
-    /// is -0, because only adding -0 leaves zeros of both signs unchanged.
+    /// Returns the bytes of the value `e` for which `op(e, x) = op(x, e) = x` holds for every `x`.
+    /// For sums of floats, `e` is -0, because adding +0 would change the sign of -0.
     pub fn identity(self, element_type: ElementType) -> Option<Vec<u8>> {
         let bits = match element_type {
             ElementType::Pred => self.identity_of_pred()?,
@@ -80,7 +83,7 @@ impl BinaryOp {
         Some(bits.to_le_bytes()[..element_type.byte_size()].to_vec())
     }
 
-    /// Returns the bytes of `e` with `op(e, x) = op(x, e) = e` for every `x`.
+    /// Returns the bytes of the value `e` for which `op(e, x) = op(x, e) = e` holds for every `x`.
     pub fn absorbing(self, element_type: ElementType) -> Option<Vec<u8>> {
         match self {
             BinaryOp::And => BinaryOp::Or.identity(element_type),

@@ -4,7 +4,7 @@ use super::{ElementType, FloatFormat};
 
 impl ElementType {
     /// Whether every value of `other` is a value of this type, so that conversion loses nothing.
-    /// Infinities and NaN are values for this purpose; the sign of zero is ignored.
+    /// Infinities and NaN count as values. The sign of zero is ignored.
     pub fn holds_values_of(self, other: ElementType) -> bool {
         match (other, self) {
             _ if self == other || other == ElementType::Pred => true,
@@ -30,7 +30,7 @@ impl ElementType {
 }
 
 impl FloatFormat {
-    /// Returns the exponent of the smallest positive number.
+    /// Returns the binary exponent of the smallest positive number.
     pub fn smallest_exponent(self) -> i32 {
         let smallest_normal = if self.mantissa_bits > 0 { 1 } else { 0 };
         smallest_normal - self.bias - self.mantissa_bits as i32
@@ -88,7 +88,8 @@ mod tests {
         }
     }
 
-    /// Compares all values of all small floats.
+    /// Converts all values of all small float types to each other, and compares the outcome with
+    /// the answer.
     #[test]
     fn small_floats_hold_what_survives_the_way_there_and_back() {
         let small: Vec<ElementType> =

@@ -1,4 +1,4 @@
-//! Element types of arrays, in one table of their names, numbers and formats.
+//! Element types of arrays. One table contains their names, numbers and formats.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use super::{FloatFormat, Specials};
 #[derive(Clone, Copy)]
 enum Kind {
     Pred,
-    /// Two's complement of this many bits.
+    /// A two's complement integer with this number of bits.
     Signed(u32),
     Unsigned(u32),
     Float(FloatFormat),
@@ -112,7 +112,7 @@ element_types! {
     F8E5M2 = "f8e5m2", 19, float(5, 2, 15, Specials::Ieee);
     /// 8-bit float, 5 exponent and 2 mantissa bits, one NaN, no infinities, no negative zero.
     F8E5M2FNUZ = "f8e5m2fnuz", 24, float(5, 2, 16, Specials::NanNegativeZero);
-    /// 8-bit unsigned power of two.
+    /// 8-bit float that has only exponent bits: a positive power of two.
     F8E8M0FNU = "f8e8m0fnu", 33, Kind::Float(FloatFormat { signed: false, ..format(8, 0, 127, Specials::NanAllOnes) });
     /// IEEE half precision.
     F16 = "f16", 10, float(5, 10, 15, Specials::Ieee);
@@ -129,7 +129,8 @@ element_types! {
 }
 
 impl ElementType {
-    /// Bytes of one element in fusebox's buffers and literals. Sub-byte types take one byte.
+    /// Number of bytes that one element occupies in fusebox's buffers and literals. An element of a
+    /// sub-byte type occupies one byte.
     pub fn byte_size(self) -> usize {
         self.bits().div_ceil(8) as usize
     }
@@ -177,7 +178,7 @@ impl ElementType {
         matches!(self.kind(), Kind::Complex(_))
     }
 
-    /// The type of the real and imaginary part of a complex type; other types are returned
+    /// Returns the type of the real and imaginary part of a complex type. Returns other types
     /// unchanged.
     pub fn real_part(self) -> ElementType {
         match self.kind() {

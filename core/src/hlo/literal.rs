@@ -3,17 +3,18 @@
 use super::{ArrayShape, Bytes, ElementType, Shape};
 
 /// A dense array in host memory. Elements are little-endian and have [`ElementType::byte_size`]
-/// bytes each. They are in row-major order of their *logical* index, independent of the shape's
-/// layout. A `pred` is 0 or 1. Signed sub-byte integers are sign-extended to a byte, unsigned ones
-/// zero-extended. Narrow floats have their bit pattern in the low bits.
+/// bytes each. The elements are in row-major order of their *logical* index, even if the shape has
+/// another layout. A `pred` is 0 or 1. Signed sub-byte integers are sign-extended to a byte.
+/// Unsigned sub-byte integers are zero-extended. The bit pattern of a narrow float is in the low
+/// bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayLiteral {
     /// Type of the elements.
     pub element_type: ElementType,
     /// Sizes of the dimensions.
     pub dims: Vec<i64>,
-    /// The elements; the length is the element count times the byte size. A clone refers to the
-    /// same bytes, because constants are cloned with their instructions.
+    /// The bytes of the elements. The length is the element count times the byte size. A clone
+    /// refers to the same bytes, so that cloning a constant instruction needs no further memory.
     pub data: Bytes,
 }
 
@@ -85,7 +86,7 @@ impl Literal {
         }
     }
 
-    /// The arrays and tokens, depth first.
+    /// Returns the leaves, which are arrays and tokens, depth first.
     pub fn leaves(&self) -> Vec<&Literal> {
         match self {
             Literal::Tuple(elements) => elements.iter().flat_map(Literal::leaves).collect(),

@@ -4,8 +4,9 @@
 //! text | HloModuleProto  ->  Module  ->  verify  ->  passes, interpreter, fusions
 //! ```
 //!
-//! A [`Module`] owns [`Computation`]s, a computation owns [`Instruction`]s in a topological order
-//! (operands before users), and both are named by dense indices ([`ComputationId`], [`InstrId`]).
+//! A [`Module`] owns [`Computation`]s. A computation owns [`Instruction`]s in a topological order:
+//! operands come before users. Dense indices identify computations ([`ComputationId`]) and
+//! instructions ([`InstrId`]).
 
 mod accumulation;
 mod attribute;

@@ -57,8 +57,8 @@ pub struct Module {
     /// Other header attributes, as pairs of name and raw text. They are kept and printed but not
     /// interpreted.
     pub other_attributes: Vec<(String, String)>,
-    /// The parameters and results that hold sizes of dynamic dimensions. A pass adds them. Not part
-    /// of the text.
+    /// The parameters and results that hold sizes of dynamic dimensions. A pass adds them to the
+    /// module. HLO text does not contain this field.
     pub interface_sizes: InterfaceSizes,
     /// The tables `FileNames` to `StackFrames`.
     pub debug_tables: DebugTables,
@@ -77,21 +77,22 @@ pub struct EntryLayout {
     pub result: Shape,
 }
 
-/// The entry's parameters and results that hold the sizes of dynamic dimensions of other parameters
-/// and results. Each is an `s32[]` that follows the declared parameters or results.
+/// The entry's parameters and results that hold sizes. Each holds the size of one dynamic dimension
+/// of another parameter or result. All have the shape `s32[]` and follow the declared parameters or
+/// results.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct InterfaceSizes {
-    /// For each of these last parameters, the dimension whose size it holds: the number of another
-    /// parameter, and a dimension of that parameter.
+    /// For each of these parameters, the number of another parameter and a dimension of that
+    /// parameter. The parameter holds the size of this dimension.
     pub of_parameters: Vec<(usize, SizedDimension)>,
-    /// For each of these last elements of the result, the dimension of the result whose size it
-    /// holds.
+    /// For each of these results, a dimension of the declared result. The result holds the size of
+    /// this dimension.
     pub of_result: Vec<SizedDimension>,
     /// Whether the result was declared as an array. This array is now the first element of a tuple.
     pub result_is_array: bool,
 }
 
-/// A dimension of an array whose size is a value of the program.
+/// A dynamic dimension of an array. The program has a value that holds the size of this dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizedDimension {
     /// Number of the array among all arrays of the parameter or of the result, counted depth first.
@@ -109,7 +110,7 @@ pub struct InputOutputAlias {
     pub parameter: i64,
     /// Path into the parameter.
     pub parameter_index: Vec<i64>,
-    /// Whether aliasing is required or allowed.
+    /// Whether aliasing is required or only allowed.
     pub kind: AliasKind,
 }
 
@@ -122,7 +123,8 @@ pub enum AliasKind {
     Must,
 }
 
-/// The tables that metadata's `stack_frame_id` refers to. All numbers in them start at 1.
+/// The tables with the source locations of instructions. The field `stack_frame_id` of [`Metadata`]
+/// refers to these tables. Rows are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct DebugTables {
     /// Names of source files.
@@ -168,7 +170,7 @@ pub struct StackFrame {
     pub parent_frame_id: i64,
 }
 
-/// A function: its instructions, one of which computes its result.
+/// A function. One of its instructions computes the result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Computation {
     /// Name without `%`.
@@ -190,11 +192,11 @@ pub struct Instruction {
     pub name: String,
     /// Shape of the result.
     pub shape: Shape,
-    /// The operation, with the attributes that affect its value.
+    /// The operation, with the attributes that affect the result.
     pub op: Op,
     /// Instructions of the same computation.
     pub operands: Vec<InstrId>,
-    /// Attributes that do not affect the value; most instructions have none.
+    /// Attributes that do not affect the result; most instructions have none.
     pub extra: Option<Box<Extra>>,
     /// Location of the name in the text.
     pub span: Span,
@@ -225,9 +227,11 @@ pub struct Metadata {
     pub op_type: String,
     /// Name of the operation in the framework.
     pub op_name: String,
-    /// Source file, in the older form of metadata without stack frames.
+    /// Name of the source file. Only the older form of metadata, which has no stack frames,
+    /// contains this name.
     pub source_file: String,
-    /// Source line, in the older form of metadata without stack frames; 0 if there is none.
+    /// Line in the source file; 0 if there is none. Only the older form of metadata, which has no
+    /// stack frames, contains this number.
     pub source_line: i64,
     /// Row of the StackFrames table, 0 if none.
     pub stack_frame_id: i64,
@@ -241,12 +245,13 @@ impl Module {
         self.entry.and_then(|id| self.computations.get(id.index()))
     }
 
-    /// Returns a computation of this module. `id` comes from this module, so the index is in range.
+    /// Returns a computation of this module. `id` must come from this module, so that the index is
+    /// in range.
     pub fn computation(&self, id: ComputationId) -> &Computation {
         &self.computations[id.index()]
     }
 
-    /// All ids of computations in order: callees before callers.
+    /// Returns the ids of all computations, callees before callers.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = ComputationId> + ExactSizeIterator + use<> {
         (0..self.computations.len() as u32).map(ComputationId)
     }
@@ -269,8 +274,8 @@ impl Module {
 }
 
 impl Computation {
-    /// Returns an instruction of this computation. `id` comes from this computation, so the index
-    /// is in range.
+    /// Returns an instruction of this computation. `id` must come from this computation, so that
+    /// the index is in range.
     pub fn instruction(&self, id: InstrId) -> &Instruction {
         &self.instructions[id.index()]
     }
@@ -280,12 +285,12 @@ impl Computation {
         self.instruction(self.root)
     }
 
-    /// All ids in order: operands before users.
+    /// Returns the ids of all instructions, operands before users.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = InstrId> + ExactSizeIterator + use<> {
         (0..self.instructions.len() as u32).map(InstrId)
     }
 
-    /// The parameter instructions by parameter number.
+    /// Returns the parameter instructions in the order of their parameter numbers.
     pub fn parameters(&self) -> Vec<InstrId> {
         let mut numbered: Vec<(i64, InstrId)> = self
             .ids()
@@ -303,8 +308,8 @@ impl Computation {
         self.instructions.iter().position(|i| i.name == name).map(|i| InstrId(i as u32))
     }
 
-    /// Returns the operand of `tuple` that contains leaf number `leaf` of the tuple, and the number
-    /// of that leaf within the operand.
+    /// Finds the operand of `tuple` that contains leaf number `leaf` of the tuple. Returns this
+    /// operand, and the number that the leaf has in the operand.
     pub(crate) fn holder_of_leaf(&self, tuple: &Instruction, mut leaf: usize) -> Option<(InstrId, usize)> {
         for &operand in &tuple.operands {
             let own = self.instruction(operand).shape.leaves().len();
@@ -316,7 +321,7 @@ impl Computation {
         None
     }
 
-    /// Returns for each instruction its users in instruction order, each user once.
+    /// Returns the users of each instruction, in instruction order. Each user is listed once.
     pub fn users(&self) -> Vec<Vec<InstrId>> {
         let mut users = vec![Vec::new(); self.instructions.len()];
         for id in self.ids() {

@@ -11,7 +11,7 @@ pub struct FloatFormat {
     pub mantissa_bits: u32,
     /// The number subtracted from the stored exponent.
     pub bias: i32,
-    /// The patterns that are not numbers.
+    /// The bit patterns that are not numbers.
     pub specials: Specials,
     /// Whether there is a sign bit.
     pub signed: bool,
@@ -68,8 +68,8 @@ impl FloatFormat {
         }
     }
 
-    /// Returns the pattern whose exponent bits are all ones and whose mantissa is zero. It is
-    /// infinity if the type has infinities.
+    /// Returns the pattern whose exponent bits are all ones and whose mantissa is zero. This
+    /// pattern is infinity if the type has infinities.
     pub fn infinity_bits(self) -> u64 {
         self.exponent_mask() << self.mantissa_bits
     }
@@ -79,8 +79,8 @@ impl FloatFormat {
         self.specials == Specials::Ieee
     }
 
-    /// The pattern of the default NaN, if there is one. It is quiet, and positive if the sign can
-    /// be chosen.
+    /// Returns the pattern of the default NaN, if the type has NaNs. The default NaN is quiet. It
+    /// is positive if the type has NaNs of both signs.
     pub fn nan_bits(self) -> Option<u64> {
         match self.specials {
             Specials::Ieee => Some(self.infinity_bits() | (1 << (self.mantissa_bits - 1))),
@@ -118,7 +118,7 @@ impl FloatFormat {
         let mantissa = magnitude & self.mantissa_mask();
         let exponent = (magnitude >> self.mantissa_bits) as i32;
         let scale = |power: i32| 2f64.powi(power);
-        // f8e8m0fnu has neither zero nor subnormals: exponent 0 is 2^-127.
+        // f8e8m0fnu has neither zero nor subnormals. The exponent 0 means 2^-127.
         if exponent == 0 && self.mantissa_bits > 0 {
             return sign * mantissa as f64 * scale(1 - self.bias - self.mantissa_bits as i32);
         }
@@ -126,10 +126,10 @@ impl FloatFormat {
         sign * significand * scale(exponent - self.bias) / scale(self.mantissa_bits as i32)
     }
 
-    /// Returns the pattern nearest to a value, ties to even. Too large values become infinity, or
-    /// NaN in types that have NaN but no infinity, or the largest number in types that have
-    /// neither. NaN becomes the default NaN with the sign kept, or negative zero in types without
-    /// NaN.
+    /// Returns the pattern nearest to a value, ties to even. Values that are too large become
+    /// infinity. In types without infinities, they become NaN. In types without infinities and NaN,
+    /// they become the largest number. NaN becomes the default NaN and keeps its sign. In types
+    /// without NaN, NaN becomes negative zero.
     pub fn encode(self, value: f64) -> u64 {
         if self.mantissa_bits == 52 {
             return value.to_bits();
@@ -157,8 +157,8 @@ impl FloatFormat {
         }
     }
 
-    /// Returns the pattern of the rounded value as if there were no special patterns. The pattern
-    /// may exceed all ones.
+    /// Returns the pattern of the rounded value, and ignores that some patterns are special. The
+    /// result may exceed the pattern whose exponent and mantissa bits are all ones.
     fn encode_magnitude(self, value: f64) -> u64 {
         if value.is_infinite() {
             return u64::MAX >> 1;
@@ -190,7 +190,7 @@ impl FloatFormat {
         if deficit > 0 { rounded } else { rounded + (((exponent - 1) as u64) << self.mantissa_bits) }
     }
 
-    /// Rounds to a type without mantissa bits. A tie goes to the even exponent.
+    /// Rounds a value to a type without mantissa bits. A tie goes to the even exponent.
     fn encode_power(self, exponent: i32, dropped: u64, deficit: u32) -> u64 {
         if deficit > 0 {
             return 0;

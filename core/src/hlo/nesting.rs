@@ -3,15 +3,17 @@
 use super::span::shown_line;
 use super::{Diagnostic, Instruction, Module};
 
-/// Largest depth to which loops, branches and other calls may nest computations. Programs nest tens
-/// of levels. Passes that outline add a few levels, and executables allow at most 1,000.
+/// Largest depth to which loops, branches and other calls may nest computations. Programs nest
+/// computations tens of levels deep. Passes that outline add a few levels. Executables allow at
+/// most 1,000 levels.
 pub const MAX_CALL_DEPTH: u32 = 900;
 
-/// Checks that computations of a verified module are nested at most [`MAX_CALL_DEPTH`] deep,
-/// because passes, the interpreter and executables recurse into called computations.
+/// Checks that the computations of a verified module are nested at most [`MAX_CALL_DEPTH`] levels
+/// deep. The limit is needed because passes, the interpreter and executables recurse into called
+/// computations.
 ///
 /// # Errors
-/// Names the first instruction whose calls nest deeper than [`MAX_CALL_DEPTH`].
+/// The error names the first instruction that exceeds [`MAX_CALL_DEPTH`].
 pub fn check_call_depth(module: &Module) -> Result<(), Diagnostic> {
     let mut depths: Vec<u32> = Vec::with_capacity(module.computations.len());
     // Callees come before their callers.

@@ -1,4 +1,5 @@
-//! Operations, in one table of opcodes, attributes and how elements of the result are computed.
+//! Operations. One table lists their opcodes, their attributes, and how elements of their results
+//! are computed.
 
 use super::attribute::{
     All, Attribute, Callee, Callees, Describes, Reader, Writer, assumed, content, needed, number32, one_of_list,
@@ -16,9 +17,10 @@ enum Elements {
     /// Each element is computed from the operands' elements at the same position. An operand with
     /// one element is used at every position.
     Elementwise,
-    /// Each element is an element of the first operand, at another position.
+    /// Each element is a copy of an element at another position of the first operand.
     Moved,
-    /// Each element can be computed separately from elements of the operands.
+    /// Each element can be computed from the operands without computing the other elements of the
+    /// result.
     Elemental,
     /// All elements are computed together, or the result has no elements.
     Whole,
@@ -34,7 +36,7 @@ pub(crate) enum Takes {
     Number,
 }
 
-/// Defines an enumeration of a group of opcodes.
+/// Defines an enumeration whose values are opcodes.
 macro_rules! subset {
     ($(#[$meta:meta])* $type:ident { $($variant:ident,)* }) => {
         $(#[$meta])*
@@ -81,7 +83,7 @@ macro_rules! operations {
         }
 
         subset! {
-            /// Elementwise operations of one operand without attributes.
+            /// Elementwise operations that have one operand and no attributes.
             UnaryOp { $($($unary,)*)* }
         }
 
@@ -92,19 +94,20 @@ macro_rules! operations {
         }
 
         subset! {
-            /// Elementwise operations of two operands without attributes.
+            /// Elementwise operations that have two operands and no attributes.
             BinaryOp { $($binary,)* }
         }
 
-        /// An operation. Operands and result shape are in the [`Instruction`](super::Instruction).
+        /// An operation. The operands and the shape of the result are in the
+        /// [`Instruction`](super::Instruction).
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs, reason = "the fields are HLO's own attribute names; the variants are the opcodes")]
         pub enum Op {
             Unary(UnaryOp),
             Binary(BinaryOp),
             $($(#[$doc])* $op $(($group_type))? $({ $($field: $ty,)* })?,)*
-            /// Every other opcode (collectives, async, host transfer, domain …). Fusebox keeps its
-            /// attributes and does not interpret them.
+            /// An operation with any other opcode (collectives, async, host transfer, domain …).
+            /// Fusebox keeps the attributes and does not interpret them.
             Other {
                 opcode: Opcode,
                 called: Vec<(String, Vec<ComputationId>)>,
@@ -143,7 +146,7 @@ macro_rules! operations {
                 })
             }
 
-            /// Passes all attributes to a writer, in the order in which text has them.
+            /// Passes all attributes to a writer, in the order of HLO text.
             pub(crate) fn write<W: Writer>(&self, writer: &mut W) {
                 match self {
                     Op::Unary(_) | Op::Binary(_) => {}
@@ -163,7 +166,7 @@ macro_rules! operations {
                 }
             }
 
-            /// The computations that the operation calls, in attribute order.
+            /// Returns the computations that the operation calls, in attribute order.
             pub fn called_mut(&mut self) -> Vec<&mut ComputationId> {
                 match self {
                     Op::Unary(_) | Op::Binary(_) => Vec::new(),
@@ -224,7 +227,7 @@ operations! {
         direction: Comparison = needed("direction", |m| &mut m.comparison_direction),
         order: Option<ComparisonType> = optional("type", |m| &mut m.comparison_type),
     } = "compare",
-    /// Operands: predicate, on true, on false. The predicate may be a scalar.
+    /// Operands: predicate, value if true, value if false. The predicate may be a scalar.
     Elementwise Select = "select",
     /// Operands: low, value, high. The bounds may be scalars.
     Elementwise Clamp = "clamp",
@@ -344,8 +347,9 @@ operations! {
         condition: ComputationId = Callee("condition"),
         body: ComputationId = Callee("body"),
     } = "while",
-    /// Operands: predicate (`pred[]`: true selects branch 0) or branch index (`s32[]`: an index out
-    /// of range selects the last branch), then one argument per branch.
+    /// The first operand is a predicate (`pred[]`) or a branch index (`s32[]`). A true predicate
+    /// selects branch 0. A branch index out of range selects the last branch. The other operands
+    /// are one argument per branch.
     Whole Conditional { branches: Vec<ComputationId> = Callees("branch_computations", true), } = "conditional",
     Whole Call { to_apply: ComputationId = Callee("to_apply"), } = "call",
     Whole Fusion {
@@ -381,33 +385,34 @@ impl BinaryOp {
 }
 
 impl Op {
-    /// Whether each element of the result is a function of the operands' elements at the same
-    /// position. An operand of one element is used at every position.
+    /// Whether each element of the result depends only on the operands' elements at the same
+    /// position. An operand with one element is used at every position.
     pub fn is_elementwise(&self) -> bool {
         self.elements() == Elements::Elementwise
     }
 
-    /// Whether each element of the result is an element of the first operand at another position.
+    /// Whether each element of the result is a copy of an element at another position of the first
+    /// operand.
     pub fn is_movement(&self) -> bool {
         self.elements() == Elements::Moved
     }
 
-    /// Whether each element of the result can be computed separately from elements of the operands.
-    /// Subgraph functions can compute these operations for emitters. Elements of a scatter, a sort
-    /// or an FFT are computed together.
+    /// Whether each element of the result can be computed from the operands without computing other
+    /// elements of the result. Subgraph functions can compute these operations for emitters.
+    /// Elements of a scatter, a sort or an FFT are computed together.
     pub fn is_elemental(&self) -> bool {
         self.elements() != Elements::Whole
     }
 
-    /// The computations that the operation calls, in attribute order.
+    /// Returns the computations that the operation calls, in attribute order.
     pub fn called(&self) -> Vec<ComputationId> {
         let mut called = Called(Vec::new());
         self.write(&mut called);
         called.0
     }
 
-    /// The computation that the operation applies to elements. Its parameters and its result are
-    /// scalars.
+    /// Returns the computation that the operation applies to elements. The parameters and the
+    /// result of this computation are scalars.
     pub fn applied(&self) -> Option<ComputationId> {
         match self {
             Op::Call { .. } | Op::Fusion { .. } | Op::While { .. } | Op::Conditional { .. } => None,

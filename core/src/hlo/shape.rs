@@ -18,14 +18,14 @@ impl Layout {
         Layout { minor_to_major: (0..rank).rev().collect(), suffix: String::new() }
     }
 
-    /// Whether the last dimension varies fastest, then the one before it, and so on.
+    /// Whether each dimension varies faster than the dimension before it.
     pub fn is_row_major(&self) -> bool {
         self.minor_to_major.iter().rev().copied().eq(0..self.minor_to_major.len())
     }
 }
 
-/// Largest number of dimensions that the readers accept. No program has more. The limit is needed
-/// because the time of some work on shapes is quadratic in this number.
+/// Largest number of dimensions that the readers accept. Real programs have fewer. The limit is
+/// needed because the time for some operations on shapes is quadratic in the number of dimensions.
 pub(crate) const MAX_RANK: usize = 128;
 
 /// Shape of a dense array.
@@ -33,7 +33,7 @@ pub(crate) const MAX_RANK: usize = 128;
 pub struct ArrayShape {
     /// Type of the elements.
     pub element_type: ElementType,
-    /// Sizes in elements, none negative.
+    /// Size of each dimension, in elements. No size is negative.
     pub dims: Vec<i64>,
     /// For each dimension, whether the size is only an upper bound (`<=5`). Empty if all sizes are
     /// exact.
@@ -59,7 +59,8 @@ impl ArrayShape {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
 
-    /// Bytes in a fusebox buffer, see [`ElementType::byte_size`].
+    /// Number of bytes that the array occupies in a buffer of fusebox, see
+    /// [`ElementType::byte_size`].
     pub fn byte_size(&self) -> i64 {
         self.element_count().saturating_mul(self.element_type.byte_size() as i64)
     }
@@ -69,7 +70,7 @@ impl ArrayShape {
         self.layout.as_ref().is_none_or(Layout::is_row_major)
     }
 
-    /// Whether the size of a dimension is only an upper bound.
+    /// Whether the size of this dimension is only an upper bound.
     pub fn is_dynamic(&self, dimension: usize) -> bool {
         self.dynamic.get(dimension) == Some(&true)
     }
@@ -101,7 +102,8 @@ impl ArrayShape {
         self.rank() == dims.len() && dims.iter().enumerate().all(fits)
     }
 
-    /// Whether element types and sizes or bounds are equal, ignoring layouts.
+    /// Whether both shapes have the same element type, and the same sizes or bounds. Ignores
+    /// layouts.
     pub fn same_type_and_dims(&self, other: &ArrayShape) -> bool {
         self.element_type == other.element_type && self.dims == other.dims
     }
@@ -126,7 +128,7 @@ impl Shape {
         Shape::Array(ArrayShape::new(element_type, dims))
     }
 
-    /// The array shape, if this is an array.
+    /// Returns the array shape, if this is an array.
     pub fn as_array(&self) -> Option<&ArrayShape> {
         match self {
             Shape::Array(array) => Some(array),
@@ -134,7 +136,7 @@ impl Shape {
         }
     }
 
-    /// The element shapes, if this is a tuple.
+    /// Returns the element shapes, if this is a tuple.
     pub fn as_tuple(&self) -> Option<&[Shape]> {
         match self {
             Shape::Tuple(elements) => Some(elements),
@@ -151,7 +153,7 @@ impl Shape {
         }
     }
 
-    /// The arrays among the leaves, depth first.
+    /// Returns those leaves that are arrays, depth first.
     pub fn arrays_mut(&mut self) -> Vec<&mut ArrayShape> {
         match self {
             Shape::Array(array) => vec![array],
@@ -165,9 +167,9 @@ impl Shape {
         self.leaves().into_iter().filter_map(Shape::as_array).any(ArrayShape::has_dynamic_size)
     }
 
-    /// Whether a value of this shape may be used where the other shape is declared. The shapes must
-    /// be equal except for layouts, and each dimension that is dynamic in this shape must be
-    /// dynamic in the other shape.
+    /// Whether a value of this shape may be used where the other shape is declared. The shapes may
+    /// differ in their layouts. Each dimension that is dynamic in this shape must be dynamic in the
+    /// other shape.
     pub fn flows_into(&self, other: &Shape) -> bool {
         let is_declared =
             |(a, b): (&ArrayShape, &ArrayShape)| (0..a.rank()).all(|d| !a.is_dynamic(d) || b.is_dynamic(d));
@@ -175,7 +177,7 @@ impl Shape {
         self.same_structure(other) && arrays(self).zip(arrays(other)).all(is_declared)
     }
 
-    /// Returns the static shape whose sizes are this shape's sizes and bounds.
+    /// Returns this shape as a static shape. The bounds of dynamic dimensions become sizes.
     pub fn with_bounds_as_sizes(&self) -> Shape {
         match self {
             Shape::Array(array) => Shape::Array(ArrayShape { dynamic: Vec::new(), ..array.clone() }),
@@ -184,7 +186,8 @@ impl Shape {
         }
     }
 
-    /// Whether the shapes are equal. Ignores layouts, and whether a size is exact or a bound.
+    /// Whether the shapes are equal. Ignores layouts, and treats bounds of dynamic dimensions as
+    /// sizes.
     pub fn same_structure(&self, other: &Shape) -> bool {
         match (self, other) {
             (Shape::Array(a), Shape::Array(b)) => a.same_type_and_dims(b),

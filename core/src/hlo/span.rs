@@ -13,10 +13,10 @@ pub struct Span {
     pub column: u32,
 }
 
-/// A fault in a module, with its location and, if necessary, how to correct it.
+/// A fault in a module, with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// File name as given by the user; empty if there is none.
+    /// Name of the file, as the user writes it; empty if there is no file.
     pub file: String,
     /// The location in the file.
     pub span: Span,

@@ -1,5 +1,5 @@
-//! The values of attributes: enumerations, windows, dimension numbers. Each type describes how text
-//! and messages represent it.
+//! Types of attribute values: enumerations, windows, dimension numbers. Each type describes how HLO
+//! text and messages represent its values.
 
 use std::str::FromStr;
 
@@ -89,7 +89,7 @@ named! {
     RandomAlgorithm { Default = "rng_default", ThreeFry = "rng_three_fry", Philox = "rng_philox", }
 }
 
-/// One dimension of a `slice`: elements `start, start + stride, …` below `limit`.
+/// One dimension of a `slice`. The slice has the elements `start, start + stride, …` below `limit`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
 pub struct SliceDim {
     /// First element.
@@ -104,7 +104,7 @@ pub struct SliceDim {
 }
 
 impl SliceDim {
-    /// All elements of a dimension of this size.
+    /// Returns the slice that has all elements of a dimension with this size.
     pub fn all(size: i64) -> SliceDim {
         SliceDim { start: 0, limit: size, stride: 1 }
     }
@@ -132,17 +132,17 @@ pub struct PaddingDim {
 /// One dimension of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WindowDim {
-    /// Extent of the window.
+    /// Number of elements in the window.
     pub size: i64,
-    /// Distance between adjacent windows.
+    /// Distance between the starts of adjacent windows.
     pub stride: i64,
-    /// Padding before the first element; may be negative.
+    /// Number of padding elements before the first element; may be negative.
     pub padding_low: i64,
-    /// Padding after the last element; may be negative.
+    /// Number of padding elements after the last element; may be negative.
     pub padding_high: i64,
     /// Distance between adjacent window elements.
     pub window_dilation: i64,
-    /// Distance between adjacent elements of the array, in the padded array.
+    /// Distance in the padded array between elements that are adjacent in the original array.
     pub base_dilation: i64,
     /// Whether the window is read backwards.
     pub reversal: bool,
@@ -162,8 +162,8 @@ impl Default for WindowDim {
     }
 }
 
-/// A window, with one entry per dimension (for a convolution, per spatial dimension). Empty if the
-/// instruction has no `window`.
+/// A window, with one entry per dimension. The window of a convolution has one entry per spatial
+/// dimension. If the instruction has no `window`, there are no entries.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Window {
     /// The dimensions.
@@ -202,7 +202,7 @@ pub struct ConvDims {
     pub output_spatial: Vec<i64>,
 }
 
-/// Defines structs of attributes. The fields are in the order in which text has them.
+/// Defines structs of attributes. HLO text contains the attributes in the order of the fields.
 macro_rules! groups {
     ($($(#[$meta:meta])* $type:ident { $($(#[$doc:meta])* $field:ident: $ty:ty = $how:expr,)* })*) => { $(
         $(#[$meta])*
@@ -235,9 +235,10 @@ groups! {
         /// Contracting dimensions of the left operand.
         lhs_contracting: Vec<i64> =
             assumed("lhs_contracting_dims", Vec::new(), |m| &mut m.dot().lhs_contracting_dimensions),
-        /// Batch dimensions of the right operand, in the order of the left operand's.
+        /// Batch dimensions of the right operand, in the same order as those of the left operand.
         rhs_batch: Vec<i64> = optional("rhs_batch_dims", |m| &mut m.dot().rhs_batch_dimensions),
-        /// Contracting dimensions of the right operand, in the order of the left operand's.
+        /// Contracting dimensions of the right operand, in the same order as those of the left
+        /// operand.
         rhs_contracting: Vec<i64> =
             assumed("rhs_contracting_dims", Vec::new(), |m| &mut m.dot().rhs_contracting_dimensions),
         /// Raw text of `algorithm=…`; empty if absent.
@@ -248,17 +249,18 @@ groups! {
     GatherDims {
         /// Dimensions of the result that index into the slice.
         offset_dims: Vec<i64> = needed("offset_dims", |m| &mut m.gather().offset_dims),
-        /// Operand dimensions of slice size 1 that do not appear in the result.
+        /// Dimensions of the operand that the result lacks. Slices have size 1 in these dimensions.
         collapsed_slice_dims: Vec<i64> = needed("collapsed_slice_dims", |m| &mut m.gather().collapsed_slice_dims),
-        /// Operand dimension of each component of an index vector.
+        /// For each component of an index vector, the operand dimension in which this component is
+        /// an index.
         start_index_map: Vec<i64> = needed("start_index_map", |m| &mut m.gather().start_index_map),
         /// Batching dimensions of the operand.
         operand_batching_dims: Vec<i64> = optional("operand_batching_dims", |m| &mut m.gather().operand_batching_dims),
-        /// Batching dimensions of the indices, in the order of the operand's.
+        /// Batching dimensions of the indices, in the same order as those of the operand.
         start_indices_batching_dims: Vec<i64> =
             optional("start_indices_batching_dims", |m| &mut m.gather().start_indices_batching_dims),
-        /// Dimension of the indices that contains the index vector; equal to the rank if indices
-        /// are scalars.
+        /// Dimension of the indices array along which index vectors are stored. If index vectors
+        /// are scalars, this number is the rank of the array.
         index_vector_dim: i64 = needed("index_vector_dim", |m| &mut m.gather().index_vector_dim),
         /// Size of the slice in each dimension of the operand.
         slice_sizes: Vec<i64> = needed("slice_sizes", |m| &mut m.gather_slice_sizes),
@@ -270,18 +272,20 @@ groups! {
     ScatterDims {
         /// Dimensions of the updates that index into the window.
         update_window_dims: Vec<i64> = needed("update_window_dims", |m| &mut m.scatter().update_window_dims),
-        /// Operand dimensions of window size 1 that the updates lack.
+        /// Dimensions of the operand that the updates lack. Windows have size 1 in these
+        /// dimensions.
         inserted_window_dims: Vec<i64> = needed("inserted_window_dims", |m| &mut m.scatter().inserted_window_dims),
-        /// Operand dimension of each component of an index vector.
+        /// For each component of an index vector, the operand dimension in which this component is
+        /// an index.
         scatter_dims_to_operand_dims: Vec<i64> =
             needed("scatter_dims_to_operand_dims", |m| &mut m.scatter().scatter_dims_to_operand_dims),
         /// Batching dimensions of the operand.
         input_batching_dims: Vec<i64> = optional("input_batching_dims", |m| &mut m.scatter().input_batching_dims),
-        /// Batching dimensions of the indices, in the order of the operand's.
+        /// Batching dimensions of the indices, in the same order as those of the operand.
         scatter_indices_batching_dims: Vec<i64> =
             optional("scatter_indices_batching_dims", |m| &mut m.scatter().scatter_indices_batching_dims),
-        /// Dimension of the indices that contains the index vector; equal to the rank if indices
-        /// are scalars.
+        /// Dimension of the indices array along which index vectors are stored. If index vectors
+        /// are scalars, this number is the rank of the array.
         index_vector_dim: i64 = needed("index_vector_dim", |m| &mut m.scatter().index_vector_dim),
         /// Whether the program promises that the indices are sorted.
         indices_are_sorted: bool = optional("indices_are_sorted", |m| &mut m.indices_are_sorted),
@@ -307,7 +311,8 @@ groups! {
         target: String = quoted("custom_call_target", |m| &mut m.custom_call_target),
         /// Computations that the function may call.
         called: Vec<ComputationId> = Callees("called_computations", false),
-        /// Operand shapes with the layouts that the callee requires, if any.
+        /// Shapes of the operands, with the layouts that the callee requires; `None` if the callee
+        /// does not require layouts.
         operand_layouts: Option<Vec<Shape>> = optional("operand_layout_constraints", |m| m),
         /// Raw text of `output_to_operand_aliasing`; empty if absent.
         output_to_operand_aliasing: String =
@@ -319,7 +324,7 @@ groups! {
     }
 }
 
-/// Replaces zero by one, because zero means that the field was not written.
+/// Replaces zero by one, because a field that was not written contains zero.
 fn at_least_one(count: &mut i64) -> &mut i64 {
     if *count == 0 {
         *count = 1;

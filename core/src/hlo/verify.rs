@@ -1,8 +1,9 @@
-//! The verifier, which checks all properties of a module that other code relies on.
+//! The verifier. It checks every property of a module on which other code relies.
 //!
-//! Reports all faults, each at its instruction. The most important properties are: ids are in
-//! range, operands and callees come first, shapes have a size in bytes, layouts are permutations,
-//! parameters are numbered from 0, and every result shape is equal to that of [`infer_shape`].
+//! The verifier reports all faults, each with the location of its instruction. The most important
+//! properties are: Ids are in range. Operands come before users, and callees come before callers.
+//! The byte size of each shape fits into `i64`. Layouts are permutations. Parameters are numbered
+//! from 0. Every result has the shape that [`infer_shape`] returns.
 //!
 //! [`infer_shape`]: super::infer_shape
 
@@ -12,13 +13,13 @@ use super::infer::{Extent, Signature, Site, extents, infer};
 use super::span::shown_line;
 use super::{Computation, ComputationId, Diagnostic, InstrId, Instruction, Layout, Module, Op, Shape, Span};
 
-/// Largest number of faults to report.
+/// Largest number of faults that the verifier reports.
 const MAX_DIAGNOSTICS: usize = 1000;
 
 /// Checks a module.
 ///
 /// # Errors
-/// Returns all faults found.
+/// Returns the faults in the order in which the verifier finds them, at most `MAX_DIAGNOSTICS`.
 pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     let mut verifier = Verifier {
         module,
@@ -203,12 +204,12 @@ fn check_path(what: &str, shape: &Shape, path: &[i64]) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that every dimension that depends on dynamic dimensions is declared as dynamic. Other
-/// dimensions may also be declared as dynamic; their size is then the bound.
+/// Checks that a dimension of the result is declared as dynamic if its size depends on dynamic
+/// dimensions. If another dimension is also declared as dynamic, its size is the bound.
 fn check_dynamic_dimensions(site: &Site, inferred: &Shape, declared: &Shape) -> Result<(), String> {
     let opcode = site.op.opcode();
     let is_dynamic = |shape: &&Shape| shape.has_dynamic_size();
-    // A dimension set to its bound becomes static.
+    // `set-dimension-size` makes a dimension static if the new size is the bound.
     if matches!(site.op, Op::SetDimensionSize { .. }) || !site.operands.iter().chain([&inferred]).any(is_dynamic) {
         return Ok(());
     }
@@ -250,7 +251,7 @@ fn check_shape(shape: &Shape) -> Result<(), String> {
 }
 
 /// Returns the number of bytes of an array, or `None` if the product of its nonzero sizes is too
-/// large.
+/// large for `i64`.
 fn byte_size(dims: &[i64], element_size: usize) -> Option<i64> {
     let product = dims.iter().filter(|&&size| size != 0).try_fold(element_size as i64, |n, &size| n.checked_mul(size));
     if dims.contains(&0) { product.map(|_| 0) } else { product }

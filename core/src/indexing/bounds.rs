@@ -14,7 +14,7 @@ pub struct Bounds {
     pub ranges: Vec<Interval>,
     /// Bounds of `rt0, rt1, …`.
     pub runtime: Vec<Interval>,
-    /// Expressions that are within an interval.
+    /// Constraints that are known to hold.
     pub facts: Vec<Constraint>,
 }
 
@@ -31,8 +31,8 @@ impl Bounds {
         Bounds { dims, ranges, runtime, facts: Vec::new() }
     }
 
-    /// Returns the bounds of a map's variables, with its constraints as facts. All of them hold
-    /// inside the map's domain.
+    /// Returns the bounds of a map's variables, with the map's constraints as facts. These bounds
+    /// hold at all points of the map's domain.
     pub fn of_domain(map: &IndexingMap) -> Self {
         let mut bounds = Bounds::of_variables(map);
         for constraint in &map.constraints {
@@ -41,7 +41,7 @@ impl Bounds {
         bounds
     }
 
-    /// Adds a fact. A fact about a single variable narrows its bounds.
+    /// Adds a fact. A fact about a single variable narrows the bounds of this variable.
     pub fn assume(&mut self, fact: Constraint) {
         let (list, index) = match fact.expr.kind() {
             ExprKind::Dim(i) => (&mut self.dims, *i as usize),

@@ -12,7 +12,7 @@ impl IndexingMap {
     /// Returns the same map in canonical form. Results are simplified under the bounds and
     /// constraints. Constraints are simplified under the bounds and the other constraints, and then
     /// sorted. Constraints that always hold are dropped. Bounds of range variables are narrowed.
-    /// All variables remain, even unused ones. A map with an empty domain becomes
+    /// All variables remain, even those that are not used. A map with an empty domain becomes
     /// [`IndexingMap::empty_like`].
     #[must_use]
     pub fn simplify(&self) -> IndexingMap {
@@ -33,8 +33,8 @@ impl IndexingMap {
         map
     }
 
-    /// Returns the canonical map with an empty domain: the same variables and the same number of
-    /// results, all 0.
+    /// Returns the canonical map with an empty domain. It has the variables of this map and equally
+    /// many results. All results are 0.
     #[must_use]
     pub fn empty_like(&self) -> IndexingMap {
         IndexingMap {
@@ -44,7 +44,7 @@ impl IndexingMap {
         }
     }
 
-    /// Whether the domain is known to be empty. Finds more cases after
+    /// Whether the domain is known to be empty. Recognises more empty domains after
     /// [`simplify`](IndexingMap::simplify).
     pub fn is_known_empty(&self) -> bool {
         let variables = self.dims.iter().chain(&self.ranges).chain(&self.runtime);
@@ -88,8 +88,8 @@ impl IndexingMap {
         Some(())
     }
 
-    /// Returns the map without range variables that neither results nor constraints use. This
-    /// changes the number of points in the domain, but not the set of results.
+    /// Removes the range variables that occur neither in results nor in constraints. This changes
+    /// the number of points in the domain, but not the set of results.
     #[must_use]
     pub fn without_unused_ranges(&self) -> IndexingMap {
         let used = self.used_variables(self.ranges.len(), ExprKind::Range);
@@ -99,8 +99,8 @@ impl IndexingMap {
         map
     }
 
-    /// Returns the map without runtime variables that neither results nor constraints use, and the
-    /// indices of the remaining runtime variables.
+    /// Removes the runtime variables that occur neither in results nor in constraints. Returns the
+    /// map, and the indices of the remaining runtime variables.
     #[must_use]
     pub fn without_unused_runtime(&self) -> (IndexingMap, Vec<usize>) {
         let used = self.used_variables(self.runtime.len(), ExprKind::Runtime);
@@ -136,8 +136,8 @@ impl IndexingMap {
     }
 }
 
-/// Adds a constraint. Merges it with a constraint on the same expression, if there is one. Returns
-/// `None` if the two constraints exclude each other.
+/// Adds a constraint. If there is a constraint on the same expression, merges both constraints.
+/// Returns `None` if the two constraints exclude each other.
 fn insert(constraint: Constraint, constraints: &mut Vec<Constraint>) -> Option<()> {
     for (i, known) in constraints.iter_mut().enumerate() {
         if known.expr == constraint.expr {
@@ -177,7 +177,7 @@ fn refine(bounds: &Bounds, mut constraints: Vec<Constraint>) -> Option<Vec<Const
     Some(constraints)
 }
 
-/// Returns the used variables, and the new name of each old variable.
+/// Returns the used variables, and for each old variable the expression that refers to it now.
 pub(super) fn renumber(variables: &[Variable], used: &[bool], make: fn(u32) -> Expr) -> (Vec<Variable>, Vec<Expr>) {
     let mut kept = Vec::new();
     let mut renamed = Vec::new();

@@ -3,13 +3,12 @@
 use super::{Constraint, Expr, IndexingMap, Variable};
 
 impl IndexingMap {
-    /// Returns the map that applies `self`, and then `outer` to its results.
+    /// Returns the map that applies `self`, and then applies `outer` to the results of `self`.
     ///
     /// The dimensions are those of `self`. The range and runtime variables are those of `self`,
-    /// then those of `outer`. The domain consists of the points in the domain of `self` whose
-    /// results are within the dimensions of `outer` and satisfy its constraints. The map is not
-    /// simplified. Returns `None` if the number of results of `self` is not the number of
-    /// dimensions of `outer`.
+    /// then those of `outer`. The domain contains those points of the domain of `self` that `self`
+    /// maps into the domain of `outer`. The map is not simplified. Returns `None` if `self` has
+    /// more or fewer results than `outer` has dimensions.
     pub fn then(&self, outer: &IndexingMap) -> Option<IndexingMap> {
         if self.results.len() != outer.dims.len() {
             return None;

@@ -71,7 +71,7 @@ fn rewrite(ix: Ix, bounds: Interval, algebra: &mut Algebra) -> Option<(Ix, Inter
     drop_small_rest(&sum, lower, upper, algebra)
 }
 
-/// Returns a sum and its bounds. A missing bound is replaced by the end of the sum's range.
+/// Returns a sum and its bounds. If a bound is missing, the end of the sum's range replaces it.
 fn bounded(sum: Sum, lower: Option<i64>, upper: Option<i64>, algebra: &mut Algebra) -> (Ix, Interval) {
     let ix = algebra.sum(sum);
     let range = algebra.range(ix);
@@ -126,8 +126,8 @@ fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &
     None
 }
 
-/// Writes `Σ k·t` as `g · Σ (k / g)·t + Σ (k mod g)·t`. A coefficient slightly above a multiple of
-/// `g` is split into this multiple and the rest.
+/// Writes `Σ k·t` as `g · Σ (k / g)·t + Σ (k mod g)·t`. This is useful if a coefficient is slightly
+/// above a multiple of `g`.
 fn split_coefficients(sum: &Sum, g: i64) -> (Sum, Sum) {
     let of = |part: fn(i64, i64) -> i64| {
         let terms = sum.terms.iter().map(|&(term, k)| (term, part(k, g))).filter(|&(_, k)| k != 0);
@@ -136,7 +136,7 @@ fn split_coefficients(sum: &Sum, g: i64) -> (Sum, Sum) {
     (of(floor_div), of(floor_mod))
 }
 
-/// Returns the absolute values above 1 of the coefficients, larger values first.
+/// Returns those absolute values of coefficients that exceed 1, in descending order.
 fn coefficient_sizes(sum: &Sum) -> Vec<i64> {
     let mut sizes: Vec<i64> = sum.terms.iter().filter_map(|(_, k)| k.checked_abs()).filter(|&k| k > 1).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
@@ -159,8 +159,9 @@ fn coefficient_divisors(sum: &Sum) -> Vec<i64> {
     sizes
 }
 
-/// Combines `x mod m = r` and `x mod n = q` by the Chinese remainder theorem. Returns `None` if the
-/// constraints do not have this form, if their `x` differ, or if the numbers get too large.
+/// Combines `x mod m = r` and `x mod n = q` by the Chinese remainder theorem. Returns `None` if a
+/// constraint does not have this form, if the constraints have different `x`, or if the numbers get
+/// too large.
 pub(super) fn merge_congruences(a: &Constraint, b: &Constraint) -> Option<Outcome> {
     let ((x, m), (y, n)) = (a.expr.as_remainder()?, b.expr.as_remainder()?);
     let (r, q) = (single(a.bounds)?, single(b.bounds)?);
@@ -179,8 +180,8 @@ pub(super) fn merge_congruences(a: &Constraint, b: &Constraint) -> Option<Outcom
     Some(Outcome::When(Constraint { expr, bounds: Interval::point(solution) }))
 }
 
-/// Tightens the bounds of expressions with a known remainder to values with this remainder. For
-/// example, if `x mod 3 = 1`, then `x + 1 in [0, 12]` becomes `x + 1 in [2, 11]`.
+/// Narrows the bounds of an expression with a known remainder to values that have this remainder.
+/// For example, if `x mod 3 = 1`, then `x + 1 in [0, 12]` becomes `x + 1 in [2, 11]`.
 pub(super) fn tighten(constraints: &mut [Constraint], simplifier: &mut Simplifier) {
     for at in 0..constraints.len() {
         let Some(((x, m), r)) = constraints[at].expr.as_remainder().zip(single(constraints[at].bounds)) else {

@@ -18,9 +18,9 @@ const LEAST_SAMPLES: u64 = 1 << 10;
 /// The property that a map from points to elements must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
-    /// Each element is reached by exactly one point.
+    /// Exactly one point reaches each element.
     ExactlyOnce,
-    /// Each element is reached by at most one point.
+    /// At most one point reaches each element.
     AtMostOnce,
     /// No point reaches an index outside of the shape.
     InBounds,
@@ -29,16 +29,17 @@ pub enum Coverage {
 /// How a check established the property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// By trying all points.
+    /// The check tried all points.
     Enumerated {
-        /// Number of points in the domain.
+        /// Number of points in the domains of the maps.
         points: u64,
     },
-    /// By inverting the maps.
+    /// The check inverted the maps.
     Structural,
-    /// By trying some points, because there are too many points and no inverse. Not a proof.
+    /// The check tried some points, because there are too many points and no inverse. This is not a
+    /// proof.
     Sampled {
-        /// Number of points tried.
+        /// Number of points that the check tried.
         points: u64,
     },
 }
@@ -47,7 +48,7 @@ pub enum Proof {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointName(pub String);
 
-/// Why a map does not have the property.
+/// Why a map does not have the required property.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// The number of results of the map is not the number of dimensions of the shape.
@@ -108,8 +109,8 @@ pub enum Violation {
     },
 }
 
-/// Checks that each element of `shape` is reached by exactly one point of the domain, and that no
-/// point leads outside of the shape. This must hold for all values of the runtime variables.
+/// Checks that exactly one point of the domain reaches each element of `shape`, and that no point
+/// leads outside of the shape. Both conditions must hold for all values of the runtime variables.
 ///
 /// # Errors
 /// Returns the first violation found.
@@ -117,8 +118,8 @@ pub fn covers_exactly_once(map: &IndexingMap, shape: &[i64]) -> Result<Proof, Vi
     check_coverage(map, shape, Coverage::ExactlyOnce)
 }
 
-/// Checks how a map reaches the elements of a shape: by algebra if possible, else point by point,
-/// else by samples.
+/// Checks whether a map has the required coverage of a shape. Uses algebra if algebra decides.
+/// Otherwise tries all points, or samples if there are too many points.
 ///
 /// # Errors
 /// Returns the first violation found.
@@ -136,8 +137,8 @@ pub fn check_joint_coverage(maps: &[IndexingMap], shape: &[i64], coverage: Cover
     check_coverage_within(maps, shape, coverage, u64::MAX)
 }
 
-/// Checks several maps like [`check_joint_coverage`], but with at most `most_steps` steps in cases
-/// that algebra cannot decide.
+/// Checks several maps like [`check_joint_coverage`]. If algebra cannot decide, the check takes at
+/// most `most_steps` steps.
 ///
 /// # Errors
 /// Returns the first violation found, or [`Violation::Costly`] if the check would take too long.
@@ -272,8 +273,8 @@ fn outside(map: &IndexingMap, point: Point<'_>, shape: &[i64]) -> Violation {
     Violation::OutOfBounds { element: point.results.to_vec(), shape: shape.to_vec(), point: name_of(map, point) }
 }
 
-/// Returns the violation that `point` of `map` reaches the same element as an earlier point.
-/// Searches the maps again to find that earlier point.
+/// Returns the violation [`Violation::Twice`] for `point` of `map`, which reaches the same element
+/// as an earlier point. Searches the maps again to find that earlier point.
 fn twice(maps: &[IndexingMap], map: &IndexingMap, point: Point<'_>) -> Violation {
     let mut first = None;
     for earlier in maps {
@@ -302,7 +303,7 @@ fn name(map: &IndexingMap, values: &[i64]) -> PointName {
     PointName(pairs.join(", "))
 }
 
-/// Returns the values of the variables at a position in enumeration order.
+/// Returns the values of the variables at the point with this number in enumeration order.
 fn unrank(mut number: u64, bounds: &[Interval]) -> Vec<i64> {
     let mut values = vec![0; bounds.len()];
     for (value, bound) in values.iter_mut().zip(bounds).rev() {

@@ -6,9 +6,9 @@ use super::fusion::{RootMaps, fusion_maps};
 use super::of_op::{Indexing, RuntimeValue, input_to_output, output_to_input};
 use crate::hlo::{ComputationId, InstrId, Instruction, Module, Op};
 
-/// Describes the maps of every operation of the entry and of the fusions it calls, and then the
-/// maps of each computation as a whole. With `inverse`, also describes the maps from operands to
-/// results.
+/// Describes the maps of every operation in the entry and in the fusions that the entry calls. Also
+/// describes the maps of each of these computations as a whole. With `inverse`, also describes the
+/// maps from operands to results.
 pub fn describe(module: &Module, inverse: bool) -> String {
     let mut text = String::new();
     let Some(entry) = module.entry else { return "the module has no entry computation\n".into() };
@@ -98,7 +98,7 @@ fn whole(text: &mut String, module: &Module, computation: ComputationId, root: &
     Ok(())
 }
 
-/// Writes one line per map. Maps after the first are aligned below it.
+/// Writes one line per map. Aligns the maps in one column.
 fn indexing_lines(text: &mut String, module: &Module, head: &str, indexing: &Indexing) -> std::fmt::Result {
     let readings = match indexing {
         Indexing::Unknown(reason) => return writeln!(text, "{head}unknown ({reason})"),

@@ -24,14 +24,14 @@ impl IndexingMap {
         self.variables().fold(1u64, |count, v| count.saturating_mul(v.bounds.size()))
     }
 
-    /// Number of points within the bounds that one launch visits, at most `u64::MAX`. In a launch,
-    /// each runtime variable has a single value.
+    /// Number of points that one launch visits within the bounds of the variables, at most
+    /// `u64::MAX`. In a launch, each runtime variable has a single value.
     pub fn box_size_of_launch(&self) -> u64 {
         self.dims.iter().chain(&self.ranges).fold(1u64, |count, v| count.saturating_mul(v.bounds.size()))
     }
 
-    /// Number of points of the domain. If there are constraints, enumerates the points; returns
-    /// `None` if that would take more than `limit` steps.
+    /// Number of points of the domain. If there are constraints, enumerates the points. Returns
+    /// `None` if the enumeration would take more than `limit` steps.
     pub fn point_count(&self, limit: u64) -> Option<u64> {
         if self.is_known_empty() {
             return Some(0);
@@ -51,7 +51,7 @@ impl IndexingMap {
     }
 
     /// Visits the points of the domain in order until `visit` breaks. The last variable changes
-    /// fastest (runtime variables come after ranges). Takes time proportional to
+    /// fastest. Runtime variables come after range variables. Takes time proportional to
     /// [`box_size`](IndexingMap::box_size).
     pub fn for_each_point(&self, mut visit: impl FnMut(Point<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
         if self.is_known_empty() {

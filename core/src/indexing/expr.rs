@@ -20,7 +20,7 @@ struct Node {
 }
 
 /// The form of an expression. Quotients are rounded down. The remainder is `a - b·floor(a / b)`,
-/// where `floor(a / 0)` is 0. Divisors are positive constants in simplified maps.
+/// where `floor(a / 0)` is 0. In simplified maps, divisors are positive constants.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ExprKind {
     /// A number.
@@ -45,19 +45,19 @@ pub enum ExprKind {
     Max(Expr, Expr),
 }
 
-/// A map with expressions as keys that uses the hash stored in each expression.
+/// A map that has expressions as keys. The map uses the hash that each expression stores.
 pub(super) type ExprMap<V> = HashMap<Expr, V, BuildHasherDefault<StoredHash>>;
 
-/// Size above which expressions are compiled before evaluation, because they may contain shared
-/// subexpressions.
+/// Expression size above which evaluation compiles the expression first, because a large expression
+/// may contain shared subexpressions.
 const INTERPRETED_SIZE: u32 = 256;
 
-/// Largest size for which comparing expressions as trees is faster than recording the pairs already
-/// compared.
+/// Largest expression size for which a comparison as trees is faster than a comparison that records
+/// the compared pairs.
 const COMPARED_AS_TREE: u32 = 256;
 
 impl Expr {
-    /// Returns an expression of this kind, without folding.
+    /// Creates an expression of this kind, without folding.
     pub fn new(kind: ExprKind) -> Self {
         let (size, depth) = match kind.operands() {
             None => (1, 1),
@@ -109,7 +109,8 @@ impl Expr {
         }
     }
 
-    /// Returns dividend and positive divisor of a quotient by a constant.
+    /// If the expression is a quotient by a positive constant, returns the dividend and the
+    /// divisor.
     pub(super) fn as_quotient(&self) -> Option<(&Expr, i64)> {
         match self.kind() {
             ExprKind::FloorDiv(a, b) => b.as_constant().filter(|&c| c > 0).map(|c| (a, c)),
@@ -117,7 +118,8 @@ impl Expr {
         }
     }
 
-    /// Returns dividend and positive divisor of a remainder by a constant.
+    /// If the expression is a remainder by a positive constant, returns the dividend and the
+    /// divisor.
     pub fn as_remainder(&self) -> Option<(&Expr, i64)> {
         match self.kind() {
             ExprKind::Mod(a, b) => b.as_constant().filter(|&c| c > 0).map(|c| (a, c)),
@@ -171,8 +173,8 @@ impl Expr {
         }
     }
 
-    /// Returns the value for given values of the variables. Variables beyond the slices are 0;
-    /// arithmetic wraps on overflow.
+    /// Returns the value of the expression for these values of the variables. Variables beyond the
+    /// slices are 0. Arithmetic wraps on overflow.
     pub fn eval(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> i64 {
         if self.size() > INTERPRETED_SIZE {
             let mut values = [0];
@@ -195,8 +197,8 @@ impl Expr {
         self.replace_leaves(&mut |leaf| leaf.pick(dims, ranges, runtime).cloned())
     }
 
-    /// Replaces every leaf for which `f` returns an expression. Shared subexpressions remain
-    /// shared.
+    /// Replaces every leaf for which `f` returns an expression by that expression. Shared
+    /// subexpressions remain shared.
     pub fn replace_leaves(&self, f: &mut dyn FnMut(&ExprKind) -> Option<Expr>) -> Expr {
         self.replace_memoised(f, &mut ExprMap::default())
     }
@@ -238,14 +240,15 @@ impl Expr {
         found
     }
 
-    /// Whether both expressions are the same object in memory. This implies equality and is cheap.
+    /// Whether both expressions are the same object in memory. Such expressions are equal. The
+    /// check is cheap.
     pub(super) fn same(&self, other: &Expr) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
 impl ExprKind {
-    /// Returns the entry for a variable: `dims[i]` for `d<i>`, and so on.
+    /// Returns the entry that belongs to a variable: `dims[i]` for `d<i>`, and so on.
     pub(super) fn pick<'l, T>(&self, dims: &'l [T], ranges: &'l [T], runtime: &'l [T]) -> Option<&'l T> {
         let (list, i) = match self {
             ExprKind::Dim(i) => (dims, i),
@@ -256,7 +259,7 @@ impl ExprKind {
         list.get(*i as usize)
     }
 
-    /// The two operands of an inner node.
+    /// Returns the two operands of an inner node; `None` for a leaf.
     pub(crate) fn operands(&self) -> Option<(&Expr, &Expr)> {
         match self {
             ExprKind::Constant(_) | ExprKind::Dim(_) | ExprKind::Range(_) | ExprKind::Runtime(_) => None,
@@ -321,7 +324,8 @@ impl ExprKind {
     }
 }
 
-/// Mixes the bits of a number, without mapping two numbers to one (finaliser of MurmurHash3).
+/// Mixes the bits of a number so that different numbers give different results (finaliser of
+/// MurmurHash3).
 fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -350,7 +354,7 @@ impl Expr {
     }
 
     /// Decides equality by comparing each pair of nodes once, even if nodes are shared. `seen`
-    /// contains pairs known to be equal.
+    /// contains the pairs that are known to be equal.
     fn equals_shared(&self, other: &Expr, seen: &mut HashSet<(*const Node, *const Node)>) -> bool {
         if let Some(known) = self.may_equal(other) {
             return known;
@@ -392,8 +396,8 @@ impl Ord for Expr {
             return Ordering::Equal;
         }
         match (self.kind().operands(), other.kind().operands()) {
-            // Recursion descends into only one pair of operands, because the comparison above has
-            // excluded equal expressions.
+            // The check above has excluded equal expressions. So comparing one pair of operands
+            // that differ is enough.
             (Some((a, b)), Some((x, y))) if self.kind().rank() == other.kind().rank() => {
                 if a == x {
                     b.cmp(y)

@@ -1,10 +1,12 @@
-//! Composes the maps of a computation's instructions, to find how its results read its parameters.
+//! Composes the maps of a computation's instructions. The composed maps state how the results of
+//! the computation read its parameters.
 
 use super::of_op::{Indexing, Reading, output_to_input};
 use crate::hlo::{ComputationId, InstrId, Module, Op, Shape};
 
-/// Largest number of readings of an instruction. If there are more, they are treated as unknown.
-/// Emitters cannot use so many readings, and shared instructions can make their number exponential.
+/// Largest number of readings of an instruction. If there are more, the readings are treated as
+/// unknown. Emitters cannot use so many readings. Without the limit, their number could grow
+/// exponentially if instructions have several users.
 const MAX_READINGS: usize = 64;
 
 /// How one result of a computation reads the computation's instructions.
@@ -14,14 +16,15 @@ pub struct RootMaps {
     pub root: InstrId,
     /// Number of the leaf within this instruction.
     pub leaf: usize,
-    /// For each instruction of the computation, how the result reads it. Instructions that are not
-    /// read have no maps.
+    /// How the result reads each instruction of the computation. Instructions that the result does
+    /// not read have no maps.
     pub instructions: Vec<Indexing>,
-    /// For each parameter number, how the result reads it.
+    /// How the result reads each parameter, in the order of parameter numbers.
     pub parameters: Vec<Indexing>,
 }
 
-/// Returns the maps of a fusion (or any computation): one entry per leaf of its result, in order.
+/// Returns the maps of a fusion, or of any other computation. There is one entry per leaf of the
+/// result, in order.
 pub fn fusion_maps(module: &Module, computation: ComputationId) -> Vec<RootMaps> {
     let count = module.computation(computation).root_instruction().shape.leaves().len();
     (0..count).map(|leaf| maps_of_leaf(module, computation, leaf)).collect()
@@ -31,7 +34,7 @@ pub fn fusion_maps(module: &Module, computation: ComputationId) -> Vec<RootMaps>
 pub(super) fn maps_of_leaf(module: &Module, computation: ComputationId, leaf: usize) -> RootMaps {
     let body = module.computation(computation);
     let (mut root, mut root_leaf) = (body.root, leaf);
-    // A tuple computes nothing, so the result is one of its operands.
+    // A tuple computes nothing, so one of the tuple's operands contains the leaf.
     while body.instruction(root).op == Op::Tuple
         && let Some(holder) = body.holder_of_leaf(body.instruction(root), root_leaf)
     {
@@ -40,8 +43,8 @@ pub(super) fn maps_of_leaf(module: &Module, computation: ComputationId, leaf: us
     maps_from(module, computation, root, root_leaf)
 }
 
-/// Returns the maps from an index of a leaf of `root` to the indices of the instructions that the
-/// leaf is computed from.
+/// Returns the maps from an index in a leaf of `root` to the indices that are read there in every
+/// instruction of the computation.
 pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, leaf: usize) -> RootMaps {
     let instructions = maps_through(module, computation, root, leaf, |_| true);
     let parameters = module.computation(computation).parameters().into_iter();
@@ -49,8 +52,8 @@ pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, lea
     RootMaps { root, leaf, instructions, parameters }
 }
 
-/// Returns the maps from an index of a leaf of `root` to the indices of one instruction, `read`,
-/// that the leaf is computed from. Does not look at the operands of `ends`.
+/// Returns the maps from an index in a leaf of `root` to the indices that are read there in the
+/// instruction `read`. Does not follow the operands of the instructions `ends`.
 pub fn maps_to(
     module: &Module,
     computation: ComputationId,
@@ -68,8 +71,8 @@ pub fn maps_to(
     maps_through(module, computation, root, leaf, passes).swap_remove(read.index())
 }
 
-/// Returns for each instruction how a leaf of `root` reads it. Follows only the operands of
-/// instructions for which `passes` holds.
+/// Returns how a leaf of `root` reads each instruction. Follows only the operands of instructions
+/// for which `passes` holds.
 fn maps_through(
     module: &Module,
     computation: ComputationId,
@@ -90,7 +93,8 @@ fn maps_through(
     instructions
 }
 
-/// Adds to an instruction's operands the readings that follow from the readings of the instruction.
+/// Composes `reads`, the readings of an instruction, with the maps from the instruction to its
+/// operands. Adds the composed readings to those of the operands.
 fn propagate(
     module: &Module,
     computation: ComputationId,

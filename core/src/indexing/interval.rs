@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-/// All integers from `lower` to `upper`, both inclusive. Empty if `lower > upper`.
+/// All integers from `lower` to `upper`, both inclusive. The interval is empty if `lower > upper`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Interval {
     /// Smallest member.
@@ -15,23 +15,23 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Every number.
+    /// The interval of all numbers.
     pub const ALL: Interval = Interval { lower: i64::MIN, upper: i64::MAX };
 
-    /// No number.
+    /// The interval without numbers.
     pub const EMPTY: Interval = Interval { lower: 0, upper: -1 };
 
-    /// `lower..=upper`.
+    /// Creates the interval `lower..=upper`.
     pub const fn new(lower: i64, upper: i64) -> Self {
         Interval { lower, upper }
     }
 
-    /// `0..size`.
+    /// Creates the interval `0..size`.
     pub const fn from_size(size: i64) -> Self {
         Interval { lower: 0, upper: size.saturating_sub(1) }
     }
 
-    /// The interval of one number.
+    /// Creates the interval of one number.
     pub const fn point(value: i64) -> Self {
         Interval { lower: value, upper: value }
     }
@@ -46,13 +46,13 @@ impl Interval {
         self.lower <= value && value <= self.upper
     }
 
-    /// Whether every member of `other` is a member.
+    /// Whether every member of `other` is a member of `self`.
     pub const fn contains_interval(self, other: Interval) -> bool {
         other.is_empty() || (self.lower <= other.lower && other.upper <= self.upper)
     }
 
-    /// The only member, if there is exactly one. `None` at the ends of `i64`, because the
-    /// arithmetic may have saturated there.
+    /// Returns the only member, if there is exactly one. Returns `None` if this member is an end of
+    /// `i64`, because the arithmetic may have saturated there.
     pub const fn as_point(self) -> Option<i64> {
         if self.lower == self.upper && self.lower != i64::MIN && self.lower != i64::MAX {
             Some(self.lower)
@@ -66,7 +66,7 @@ impl Interval {
         if self.is_empty() { 0 } else { self.upper.abs_diff(self.lower).saturating_add(1) }
     }
 
-    /// Returns the members that both intervals have.
+    /// Returns the interval of all common members.
     pub fn intersect(self, other: Interval) -> Interval {
         Interval::new(self.lower.max(other.lower), self.upper.min(other.upper))
     }
@@ -80,24 +80,24 @@ impl Interval {
         }
     }
 
-    /// Returns the range of `min(a, b)`, where `a` and `b` are members of the two intervals.
+    /// Returns the range of `min(a, b)` for all members `a` of `self` and `b` of `other`.
     pub fn min(self, other: Interval) -> Interval {
         self.combine(other, |a, b| Interval::new(a.lower.min(b.lower), a.upper.min(b.upper)))
     }
 
-    /// Returns the range of `max(a, b)`, where `a` and `b` are members of the two intervals.
+    /// Returns the range of `max(a, b)` for all members `a` of `self` and `b` of `other`.
     pub fn max(self, other: Interval) -> Interval {
         self.combine(other, |a, b| Interval::new(a.lower.max(b.lower), a.upper.max(b.upper)))
     }
 
-    /// Returns the range of all quotients, rounded down. It contains all numbers if the divisor may
-    /// be zero.
+    /// Returns the range of all quotients, rounded down. The range contains all numbers if the
+    /// divisor may be zero.
     pub fn floor_div(self, divisor: Interval) -> Interval {
         self.combine(divisor, |a, b| if b.contains(0) { Interval::ALL } else { corners(a, b, floor_div) })
     }
 
-    /// Returns an interval that contains all remainders. It is exact if all dividends have the same
-    /// quotient.
+    /// Returns an interval that contains all remainders. The interval is exact if all dividends
+    /// have the same quotient.
     pub fn modulo(self, divisor: Interval) -> Interval {
         self.combine(divisor, |a, b| match b.as_point() {
             Some(m) if m > 0 && floor_div(a.lower, m) == floor_div(a.upper, m) => {
@@ -143,7 +143,7 @@ impl fmt::Display for Interval {
     }
 }
 
-/// Returns the range of a function that is monotonic in each argument.
+/// Returns the range of `f` on two intervals. `f` must be monotonic in each argument.
 fn corners(a: Interval, b: Interval, f: impl Fn(i64, i64) -> i64) -> Interval {
     let values = [f(a.lower, b.lower), f(a.lower, b.upper), f(a.upper, b.lower), f(a.upper, b.upper)];
     let lower = values.iter().copied().fold(i64::MAX, i64::min);

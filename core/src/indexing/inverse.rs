@@ -1,10 +1,10 @@
-//! Inverts maps: computes a map's variables from its results.
+//! Inverts maps. The inverse computes the variables of a map from its results.
 //!
 //! Each result is an equation `Σ k·t = value`. If the coefficients are far enough apart, as in a
 //! mixed-radix number, division gives the terms `t`. A term is a digit of its *base*, which is a
 //! variable or an inner sum like `(d0 * 4 + d1) floordiv 3`. Once all digits of a base are known,
-//! the base is known, and an inner sum then gives a further equation. This inverts permutations,
-//! strides, reversals, slices, reshapes and tilings.
+//! the base is known. If the base is an inner sum, it gives a further equation. This method inverts
+//! permutations, strides, reversals, slices, reshapes and tilings.
 
 use super::constraint::{Outcome, simplify_constraint};
 use super::expr::ExprMap;
@@ -12,9 +12,9 @@ use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
 
 impl IndexingMap {
-    /// Returns the map from results to dimensions and range variables, in this order, if the
-    /// results determine every point of the domain. The domain of the inverse is the image of this
-    /// map. Runtime variables remain.
+    /// Returns the map from the results to the dimensions, followed by the range variables. Returns
+    /// `None` if the results do not determine every point of the domain. The domain of the inverse
+    /// is the image of this map. The inverse has the same runtime variables as this map.
     pub fn inverse(&self) -> Option<IndexingMap> {
         let map = self.simplify();
         let bounds = Bounds::of_domain(&map);
@@ -23,18 +23,18 @@ impl IndexingMap {
         map.inverse_over(targets)
     }
 
-    /// Returns the inverse, with the variables `targets` for the results of this map. The domain of
-    /// the inverse is the part of the image within the bounds of these variables. `self` must be
-    /// simplified.
+    /// Returns the inverse. Its dimensions are the variables `targets`, one for each result of this
+    /// map. The domain of the inverse is the part of the image that is within the bounds of
+    /// `targets`. `self` must be simplified.
     pub(super) fn inverse_over(&self, targets: Vec<Variable>) -> Option<IndexingMap> {
         let unknowns = self.solve()?;
         let (dims, ranges) = unknowns.split_at(self.dims.len());
         Some(self.inverted(targets, dims, ranges).simplify())
     }
 
-    /// Returns the map from targets to the given values of dimensions and ranges. Its domain
-    /// contains the targets for which these values belong to the domain of this map and lead back
-    /// to the target.
+    /// Returns the map from `targets` to the values `dims` and `ranges`. A target is in the domain
+    /// of the returned map if two conditions hold. The values for this target are a point in the
+    /// domain of `self`, and `self` maps this point to the target.
     fn inverted(&self, targets: Vec<Variable>, dims: &[Expr], ranges: &[Expr]) -> IndexingMap {
         let unknowns = [dims, ranges].concat();
         let forward = self.substituted(dims, ranges, &[]);
@@ -49,8 +49,9 @@ impl IndexingMap {
         IndexingMap { dims: targets, ranges: Vec::new(), runtime, results: unknowns, constraints }
     }
 
-    /// Returns the value of each dimension, then of each range variable, as an expression over the
-    /// results (as dimensions). The expressions are correct for every point of the domain.
+    /// Returns the values of all dimensions, followed by the values of all range variables. A value
+    /// is an expression in which dimension `d<i>` stands for result `i` of this map. The
+    /// expressions are correct for every point of the domain.
     fn solve(&self) -> Option<Vec<Expr>> {
         let bounds = Bounds::of_domain(self);
         let mut solver = Solver::new(self, &bounds);
@@ -60,9 +61,9 @@ impl IndexingMap {
         dims.chain(ranges).map(|variable| solver.value(&variable)).collect()
     }
 
-    /// Returns the inverse as a relation, which gives for each target all dimensions that lead to
-    /// it. Variables that the target does not determine become range variables. The relation always
-    /// exists.
+    /// Returns the inverse as a relation. The relation maps each target to the dimensions of all
+    /// points that lead to this target. Variables that the target does not determine become range
+    /// variables. The relation always exists.
     pub(super) fn preimage(&self, targets: Vec<Variable>) -> Preimage {
         let map = self.simplify();
         let bounds = Bounds::of_domain(&map);
@@ -83,8 +84,8 @@ impl IndexingMap {
         Preimage { map: inverse, dims, ranges }
     }
 
-    /// Whether the ranges of the variables prove that `expr`, an expression over the dimensions, is
-    /// within `bounds` in the whole domain.
+    /// Whether `expr` is within `bounds` at all points of the domain. Returns true only if the
+    /// ranges of the variables prove it.
     pub(super) fn always(&self, expr: &Expr, bounds: super::Interval) -> bool {
         let known = Bounds::of_domain(self);
         let mut simplifier = Simplifier::new(&known);
@@ -114,8 +115,8 @@ struct Equation {
 
 struct Solver {
     simplifier: Simplifier,
-    /// A simplifier without the constraints. `simplifier` treats constraints as facts, so it would
-    /// fold the equations.
+    /// A simplifier without the constraints. `simplifier` treats constraints as facts, so that
+    /// simplifier would fold the equations.
     plain: Simplifier,
     equations: Vec<Equation>,
     /// Quotients and remainders with known values.
@@ -127,7 +128,7 @@ impl Solver {
     fn new(map: &IndexingMap, bounds: &Bounds) -> Self {
         let results = map.results.iter().enumerate().map(|(j, result)| (result, Expr::dim(j as u32)));
         // A constraint that allows a single value is also an equation. For padded or dilated
-        // arrays, it states that elements are at multiples of a distance.
+        // arrays, such a constraint states that elements are at multiples of a distance.
         let fixed = map.constraints.iter().filter(|c| c.bounds.lower == c.bounds.upper);
         let fixed = fixed.map(|c| (&c.expr, Expr::constant(c.bounds.lower)));
         let (simplifier, plain) = (Simplifier::new(bounds), Simplifier::new(&Bounds::of_variables(map)));
@@ -144,7 +145,7 @@ impl Solver {
         self.equations.push(Equation { constant: sum.constant, terms, value });
     }
 
-    /// Returns the value of a variable, if it is solved or if only one value is possible.
+    /// Returns the value of a variable, if the variable is solved or has only one possible value.
     fn value(&mut self, variable: &Expr) -> Option<Expr> {
         let only = |solver: &mut Self| solver.simplifier.range(variable).as_point().map(Expr::constant);
         self.solved.get(variable).cloned().or_else(|| only(self))
@@ -159,8 +160,8 @@ impl Solver {
         unsolved.next().map(|(variable, v)| (variable, v.clone()))
     }
 
-    /// Solves one equation or assembles one base. Returns `None` on overflow, and `false` if it
-    /// finds nothing to do.
+    /// Solves one equation or assembles one base. Returns `None` on overflow, and `false` if there
+    /// is nothing to do.
     fn progress(&mut self) -> Option<bool> {
         for i in 0..self.equations.len() {
             let equation = self.equations[i].clone();
@@ -247,9 +248,9 @@ impl Solver {
         }
     }
 
-    /// Returns the value of `base`, if the known digits represent it without a gap. Simplification
-    /// may have changed a digit so that its base is not recognisable, so this function computes
-    /// each needed digit and looks it up.
+    /// Returns the value of `base`, if the known digits represent the base without a gap.
+    /// Simplification may have changed a digit so that its base is not recognisable. So this
+    /// function computes each needed digit, and searches for it among the known digits.
     fn assemble(&mut self, base: &Expr) -> Option<Expr> {
         let mut place = 1i64;
         let mut value = Expr::constant(0);

@@ -21,13 +21,14 @@ pub struct Constraint {
     pub bounds: Interval,
 }
 
-/// A map `(dims)[ranges]{runtime} -> (results)`, on the domain given by bounds and constraints.
+/// A map `(dims)[ranges]{runtime} -> (results)`. The domain consists of all points that satisfy the
+/// bounds of the variables and the constraints.
 ///
-/// The caller that supplies the values of dimensions and runtime variables promises that they are
-/// within their bounds. Nothing checks these bounds; [`simplify`](IndexingMap::simplify) relies on
-/// them and never narrows them. The bounds of a range variable are the range of a loop;
-/// simplification may narrow them. Code that uses a map must check its constraints, and skip points
-/// that violate a constraint.
+/// A caller that supplies values of dimensions and runtime variables must keep them within their
+/// bounds. These bounds are not checked. [`simplify`](IndexingMap::simplify) relies on these bounds
+/// and never narrows them. The bounds of a range variable are the range of a loop; simplification
+/// may narrow them. Code that uses a map must check its constraints, and skip points that violate a
+/// constraint.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct IndexingMap {
     /// `d0, d1, …`
@@ -43,12 +44,12 @@ pub struct IndexingMap {
 }
 
 impl Variable {
-    /// A variable with values `0..size`, without a name.
+    /// Creates a variable with the values `0..size` and without a name.
     pub fn from_size(size: i64) -> Self {
         Variable { bounds: Interval::from_size(size), name: String::new() }
     }
 
-    /// A variable with values `0..size` and a name.
+    /// Creates a variable with the values `0..size` and a name.
     pub fn named(name: &str, size: i64) -> Self {
         Variable { bounds: Interval::from_size(size), name: name.into() }
     }
@@ -61,21 +62,21 @@ impl From<Interval> for Variable {
 }
 
 impl Constraint {
-    /// The constraint that `expr` is within `bounds`.
+    /// Creates the constraint that `expr` is within `bounds`.
     pub fn new(expr: impl Into<Expr>, bounds: Interval) -> Self {
         Constraint { expr: expr.into(), bounds }
     }
 }
 
 impl IndexingMap {
-    /// Creates a map to `results`. Dimensions and range variables have the values from 0 to below
-    /// the given sizes.
+    /// Creates a map to `results`. Dimensions and range variables have values that are at least 0
+    /// and below the given sizes.
     pub fn from_tensor_sizes(results: Vec<Expr>, dim_sizes: &[i64], range_sizes: &[i64]) -> Self {
         let from_sizes = |sizes: &[i64]| sizes.iter().map(|&size| Variable::from_size(size)).collect();
         IndexingMap { dims: from_sizes(dim_sizes), ranges: from_sizes(range_sizes), results, ..IndexingMap::default() }
     }
 
-    /// The map `(d0, d1, …) -> (d0, d1, …)` over a shape.
+    /// Returns the map `(d0, d1, …) -> (d0, d1, …)` over a shape.
     pub fn identity(dim_sizes: &[i64]) -> Self {
         IndexingMap::from_tensor_sizes(dim_exprs(dim_sizes.len()), dim_sizes, &[])
     }
@@ -92,7 +93,7 @@ impl IndexingMap {
         self
     }
 
-    /// Returns the results at a point, even outside of the domain.
+    /// Returns the results at a point. The point may be outside of the domain.
     pub fn evaluate(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> Vec<i64> {
         self.results.iter().map(|result| result.eval(dims, ranges, runtime)).collect()
     }
@@ -124,9 +125,9 @@ impl IndexingMap {
             && self.results.iter().enumerate().all(|(i, r)| *r.kind() == ExprKind::Dim(i as u32))
     }
 
-    /// Returns the first variable that an expression uses and the map does not declare. Every map
-    /// that fusebox has not built itself must pass this check ([`parse`](IndexingMap::parse)
-    /// includes it).
+    /// Returns the first variable that occurs in an expression although the map does not declare
+    /// it. A map that comes from outside of fusebox must pass this check.
+    /// [`parse`](IndexingMap::parse) includes the check.
     pub fn undeclared_variable(&self) -> Option<Expr> {
         let mut missing = None;
         let mut check = |leaf: &ExprKind| {
@@ -147,8 +148,8 @@ pub fn dim_exprs(count: usize) -> Vec<Expr> {
     (0..count as u32).map(Expr::dim).collect()
 }
 
-/// Returns the row-major position of an element: `Σ index[i] · (product of the sizes of the later
-/// dimensions)`.
+/// Returns the row-major position of an element. The position is the sum of `index[i]` times the
+/// product of all later sizes, for all dimensions `i`.
 pub fn linearize(index: &[Expr], sizes: &[i64]) -> Expr {
     index.iter().zip(sizes).fold(Expr::constant(0), |sum, (i, &size)| sum * size + i.clone())
 }

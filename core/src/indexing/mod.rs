@@ -1,10 +1,10 @@
-//! Indexing maps. They state which elements of its operands an operation reads for each element of
-//! its result.
+//! Indexing maps. A map states which elements of an operand an operation reads to compute an
+//! element of its result.
 //!
-//! A map has the form `(d0, d1)[s0]{rt0} -> (d0 * 4 + s0, d1 + rt0)`, with an interval for each
-//! variable and constraints on expressions. Dimensions are the inputs of the map (the index of an
-//! output element, or a thread and a block). Range variables are loop variables. Runtime variables
-//! are values that the program reads at run time.
+//! A map has the form `(d0, d1)[s0]{rt0} -> (d0 * 4 + s0, d1 + rt0)`. It also has an interval for
+//! each variable, and constraints on expressions. Dimensions are the inputs of the map (the index
+//! of an output element, or a thread and a block). Range variables are loop variables. Runtime
+//! variables are values that the program reads at run time.
 //!
 //! ```text
 //! expr, interval, bounds          expressions, and bounds of their variables

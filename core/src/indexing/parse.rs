@@ -8,11 +8,11 @@ use super::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 /// Largest depth of an expression. The parser rejects deeper expressions, because every later stage
 /// recurses over expressions.
 pub const MAX_DEPTH: u32 = 200;
-/// Largest number of variables of a kind, and of constraints. The parser rejects maps with more,
-/// because each variable or constraint is compared with all others.
+/// Largest number of variables of each kind, and largest number of constraints. The parser rejects
+/// larger maps, because later stages compare each variable or constraint with all others.
 pub const MAX_VARIABLES: usize = 1024;
 
-/// The reason why a text is not an expression or map.
+/// The reason why a text cannot be read as an expression or a map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("indexing map, byte {offset}: {message}")]
 pub struct TextError {
@@ -25,7 +25,8 @@ pub struct TextError {
 impl FromStr for Expr {
     type Err = TextError;
 
-    /// Parses an expression over `d<i>`, `s<i>`, `rt<i>`. Builds it as written, without folding.
+    /// Parses an expression over `d<i>`, `s<i>`, `rt<i>`. Builds the expression as written, without
+    /// folding.
     fn from_str(text: &str) -> Result<Expr, TextError> {
         let mut parser = Parser { text, position: 0, depth: 0, names: None };
         let expr = parser.sum()?;
@@ -124,7 +125,8 @@ impl<'a> Parser<'a> {
         Ok(results)
     }
 
-    /// Sets bounds and adds constraints. Returns the variables that have bounds.
+    /// Reads the domain of a map: sets bounds and adds constraints. Returns the variables that have
+    /// bounds.
     fn domain(&mut self, map: &mut IndexingMap) -> Result<Vec<ExprKind>, TextError> {
         let mut bounded = Vec::new();
         if !self.accept(",") {

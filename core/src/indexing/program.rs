@@ -3,7 +3,7 @@
 use super::expr::{Expr, ExprKind, ExprMap};
 use super::interval::{floor_div, floor_mod};
 
-/// Several expressions compiled together. A run computes each distinct subexpression once.
+/// Several expressions that are compiled together. A run computes each distinct subexpression once.
 #[derive(Clone, Debug)]
 pub struct Program {
     steps: Vec<Step>,

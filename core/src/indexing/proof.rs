@@ -1,4 +1,5 @@
-//! Proves coverage by algebra, from inverses and numbers of points, without enumerating points.
+//! Proves the coverage of maps by algebra. The proof uses inverses and numbers of points, and does
+//! not enumerate points.
 //!
 //! ```text
 //! inverse of each map     exists: no element is reached twice; its domain holds those reached
@@ -14,11 +15,11 @@ use super::interval::floor_mod;
 use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
-/// Largest number of pairs of domains whose intersection is simplified to decide whether the two
-/// overlap. This is needed only if their bounds do not decide.
+/// Largest number of pairs of domains for which the proof simplifies the intersection, to decide
+/// whether the domains overlap. This is needed only if the bounds of the domains do not decide.
 const MOST_INTERSECTIONS: usize = 1 << 10;
 
-/// Largest number of divisors per dimension for which remainders are compared.
+/// Largest number of divisors for which the proof compares the remainders of one coordinate.
 const MOST_MODULI: usize = 8;
 
 /// The result of the proof for maps that cover a shape together.
@@ -26,14 +27,14 @@ const MOST_MODULI: usize = 8;
 pub(super) enum Verdict {
     /// The maps have the required coverage.
     Proven,
-    /// The maps reach no element twice, and this number of elements in total.
+    /// The maps reach no element twice. Together they reach this number of elements.
     Reached(u64),
     /// The proof does not decide.
     Open,
 }
 
-/// Decides by ranges, inverses and counts whether simplified maps have the required coverage of a
-/// shape.
+/// Decides whether simplified maps have the required coverage of a shape. Uses ranges, inverses and
+/// numbers of points.
 pub(super) fn decide(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Verdict {
     let inside = |map: &IndexingMap| {
         map.is_known_empty()
@@ -62,8 +63,8 @@ pub(super) fn decide(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) ->
     }
 }
 
-/// Whether the intervals of the elements reached, or the domains of the inverses, prove that no two
-/// maps lead to the same element.
+/// Whether no two maps lead to the same element. The proof compares intervals that contain the
+/// reached elements, and the domains of the inverses.
 fn are_disjoint(maps: &[&IndexingMap], domains: &[IndexingMap]) -> bool {
     let (Some(first), true) = (domains.first(), domains.len() > 1) else { return true };
     let mut simplifier = Simplifier::new(&Bounds::of_variables(&IndexingMap { runtime: Vec::new(), ..first.clone() }));
@@ -82,9 +83,10 @@ fn are_disjoint(maps: &[&IndexingMap], domains: &[IndexingMap]) -> bool {
     })
 }
 
-/// Returns several intervals for each map: the bounds of the elements that it reaches, the range of
-/// each coordinate of these elements, and the ranges of the coordinates' remainders. The divisors
-/// of the remainders are numbers that occur in any of the maps.
+/// Returns several intervals for each map. The first intervals are the bounds of the inverse's
+/// dimensions. The other intervals are the ranges of the coordinates that the map reaches, and the
+/// ranges of these coordinates' remainders. The divisors of the remainders are coefficients that
+/// occur in the maps' results.
 fn boxes(maps: &[&IndexingMap], domains: &[IndexingMap]) -> Vec<Vec<Interval>> {
     let rank = domains.first().map_or(0, |domain| domain.dims.len());
     let mut simplifiers: Vec<Simplifier> = maps.iter().map(|map| Simplifier::new(&Bounds::of_domain(map))).collect();
@@ -123,8 +125,8 @@ fn restrictions(map: &IndexingMap, simplifier: &mut Simplifier) -> Vec<Restricti
     fixed.filter_map(|fixed| Restriction::of(simplifier.read(&fixed.expr), fixed.bounds, simplifier)).collect()
 }
 
-/// Returns for each dimension the interval that its bounds, and the constraints on this dimension
-/// alone, allow.
+/// Returns an interval for each dimension. The interval satisfies the bounds of the dimension and
+/// the constraints on this dimension alone.
 fn bounding_box(map: &IndexingMap) -> Vec<Interval> {
     let mut bounds: Vec<Interval> = map.dims.iter().map(|dim| dim.bounds).collect();
     for constraint in &map.constraints {
@@ -146,9 +148,9 @@ fn intersection(a: &IndexingMap, b: &IndexingMap) -> IndexingMap {
     IndexingMap { runtime, constraints, results: Vec::new(), ..a.clone() }.simplify()
 }
 
-/// Returns the number of points of a domain, which is the same for all values of the runtime
-/// variables. Handles constraints on a mixed-radix number whose digits are the variables. A
-/// constraint may be on the number, on its remainder, or on both. Returns `None` for other
+/// Returns the number of points of a domain. The number holds for all values of the runtime
+/// variables. Handles constraints on a mixed-radix number that has variables as digits. The
+/// constraints may restrict the number, its remainder, or both. Returns `None` for other
 /// constraints.
 pub(super) fn points(map: &IndexingMap) -> Option<u64> {
     let mut simplifier = Simplifier::new(&Bounds::of_variables(map));
@@ -230,14 +232,14 @@ impl Restriction {
 struct Number {
     terms: Vec<(Ix, i64)>,
     values: Interval,
-    /// `(shift, modulus, interval)`, which states that `(value + shift) mod modulus` is within the
-    /// interval.
+    /// The triple `(shift, modulus, interval)` states that `(value + shift) mod modulus` is within
+    /// the interval.
     remainder: Option<(i64, i64, Interval)>,
 }
 
 impl Number {
-    /// Returns the sum without its constant, if each coefficient is the number of values of all
-    /// smaller terms together.
+    /// Returns the sum without its constant. Each coefficient must be the number of values that the
+    /// terms with smaller coefficients have together.
     fn of(sum: &Sum, simplifier: &Simplifier) -> Option<Number> {
         let mut digits = Vec::new();
         let mut lower = 0i64;

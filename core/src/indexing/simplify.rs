@@ -1,8 +1,8 @@
 //! The simplifier brings expressions of maps into canonical form, given bounds of their variables.
 //!
-//! It reads expressions into an [`Algebra`], which simplifies them, and writes them back. The
-//! canonical form is a sum of ordered terms with coefficients, with the constant last. Terms are
-//! variables, products, quotients, remainders, minima and maxima.
+//! The simplifier converts expressions to expressions of an [`Algebra`], and converts these back.
+//! The algebra simplifies them. The canonical form is a sum of ordered terms with coefficients,
+//! with the constant last. Terms are variables, products, quotients, remainders, minima and maxima.
 
 use rustc_hash::FxHashMap;
 use std::convert::Infallible;
@@ -11,18 +11,20 @@ use super::algebra::{Algebra, Ix, Kind, Unread};
 use super::expr::{Expr, ExprKind, ExprMap};
 use super::{Bounds, Interval};
 
-/// Largest number of passes. A second pass simplifies the result of the first. Passes after the
+/// Largest number of passes. Each pass simplifies the result of the previous pass. Passes after the
 /// first few never change anything.
 const MAX_PASSES: usize = 4;
 
-/// Returns an expression with the same value at every point within `bounds`, in canonical form and
-/// usually cheaper. The result is deterministic. Shared subexpressions are simplified once.
+/// Returns an expression in canonical form that has the same value at every point within `bounds`.
+/// The returned expression is usually cheaper, and is deterministic. Shared subexpressions are
+/// simplified once.
 pub fn simplify_expr(expr: &Expr, bounds: &Bounds) -> Expr {
     Simplifier::new(bounds).simplify(expr)
 }
 
-/// Returns an interval that contains every value of `expr` for variables within `bounds`. It is not
-/// always the smallest interval, because operands are mostly assumed to be independent.
+/// Returns an interval that contains every value of `expr` for variables within `bounds`. The
+/// interval is not always as small as possible, because operands are mostly assumed to be
+/// independent.
 pub fn range_of(expr: &Expr, bounds: &Bounds) -> Interval {
     Simplifier::new(bounds).range(expr)
 }
@@ -32,8 +34,8 @@ pub fn range_of(expr: &Expr, bounds: &Bounds) -> Interval {
 pub(super) struct Simplifier {
     pub(super) algebra: Algebra,
     bounds: Bounds,
-    /// The expressions of the leaves, by number: variables, and divisions by anything but positive
-    /// constants.
+    /// The expressions of the leaves, in the order of the leaves' numbers. They are variables, and
+    /// divisions whose divisor is not a positive constant.
     leaves: Vec<Expr>,
     variables: FxHashMap<ExprKind, Ix>,
     read: ExprMap<Ix>,
@@ -83,8 +85,8 @@ impl Simplifier {
         self.algebra.range(ix)
     }
 
-    /// Whether a leaf is a dimension or a range variable. Points of a domain have different values
-    /// of these leaves.
+    /// Whether a leaf is a dimension or a range variable. The points of a domain differ in the
+    /// values of these variables.
     pub(super) fn is_counted(&self, leaf: Ix) -> bool {
         match *self.algebra.kind(leaf) {
             Kind::Leaf(number) => {

@@ -5,9 +5,9 @@
 //!   domain: th in [0, 127], bl in [0, 7], s0 in [0, 3], rt0 in [0, 4], bl * 128 + th in [0, 999]
 //! ```
 //!
-//! The form is written on one line. A variable is written by its name everywhere, or as `d<i>`,
-//! `s<i>` or `rt<i>` if it has no name. The first interval of a variable is its bounds. All other
-//! intervals are constraints. Parsing is the inverse of printing.
+//! The text is a single line. It contains the names of variables. Variables without a name are
+//! written as `d<i>`, `s<i>` or `rt<i>`. The first interval of a variable contains its bounds. All
+//! other intervals are constraints. Parsing is the inverse of printing.
 
 use std::fmt::{self, Write};
 
@@ -20,8 +20,8 @@ use super::{Constraint, Expr, ExprKind, IndexingMap, Variable};
 pub(super) struct Names(pub(super) Vec<(String, ExprKind)>);
 
 impl Names {
-    /// Returns the names to print: a variable's own name if it is an unused identifier, else the
-    /// default name.
+    /// Returns the names to print. A variable gets its own name if this name is an identifier that
+    /// is not used yet, else the default name.
     fn of(map: &IndexingMap) -> Names {
         let mut names = Names::default();
         for (kind, variable) in variables(map) {
@@ -84,8 +84,8 @@ pub(super) fn is_free_name(name: &str) -> bool {
     word && starts && !keyword && default_variable(name).is_none()
 }
 
-/// The position of an expression within its parent. It decides whether the expression needs
-/// parentheses.
+/// The position of an expression within its parent. The position decides whether the expression
+/// needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Context {
     Top,

@@ -14,7 +14,7 @@ pub enum Attribute {
     Unit,
     /// `true` or `false`.
     Bool(bool),
-    /// `7 : i64`. An integer of fewer bits is stored sign-extended.
+    /// `7 : i64`. An integer with fewer than 64 bits is stored sign-extended.
     Int(i64, Type),
     /// `0x3F800000 : f32`: a float, stored as its bits.
     Float(u64, Float),
@@ -35,14 +35,15 @@ pub enum Attribute {
     /// An indexing map, written as a string.
     Map(Arc<IndexingMap>),
     /// `dense<…> : tensor<…>`: the bytes of the elements, as in memory. An element of fewer than
-    /// eight bits takes one byte, whose other bits are zero. If only one element is stored, all
-    /// elements have its value.
+    /// eight bits takes one byte, whose other bits are zero. If the attribute stores only one
+    /// element, all elements of the constant have this value.
     Dense(Type, Arc<[u8]>),
     /// `#arith.fastmath<…>`
     FastMath(FastMath),
     /// `#vector.kind<…>`
     Combination(Combination),
-    /// Attribute text of a dialect, printed unchanged: `#gpu<dim x>`.
+    /// Text of an attribute that a dialect defines, for example `#gpu<dim x>`. The printer writes
+    /// the text unchanged.
     Raw(String),
 }
 
@@ -71,7 +72,7 @@ impl Attribute {
         }
     }
 
-    /// Creates an attribute from text of a dialect.
+    /// Creates an attribute from the text that a dialect defines.
     pub fn raw(text: impl Into<String>) -> Attribute {
         Attribute::Raw(text.into())
     }
@@ -90,7 +91,8 @@ pub(super) fn write_quoted(f: &mut impl fmt::Write, text: &str) -> fmt::Result {
     f.write_char('"')
 }
 
-/// Writes the name of an attribute or a symbol, in quotes only where MLIR needs them.
+/// Writes the name of an attribute or a symbol. Adds quotes only if MLIR requires them for this
+/// name.
 fn write_name(f: &mut impl fmt::Write, name: &str) -> fmt::Result {
     let bare = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'$'))
         && name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
@@ -150,7 +152,8 @@ fn write_array<T: fmt::Display>(f: &mut fmt::Formatter<'_>, element: &str, value
     f.write_char('>')
 }
 
-/// Writes the bytes in hexadecimal. If `bytes` holds a single element, all elements have its value.
+/// Writes the bytes in hexadecimal. If `bytes` holds a single element, all elements of the constant
+/// have this value.
 fn write_dense(f: &mut fmt::Formatter<'_>, ty: &Type, bytes: &[u8]) -> fmt::Result {
     f.write_str("dense<")?;
     let single = bytes.len() == ty.element().byte_size();

@@ -127,7 +127,7 @@ impl Function {
 }
 
 impl Operation {
-    /// Creates an operation without attributes, regions and origin.
+    /// Creates an operation that has no attributes, no regions and no origin.
     pub fn new(kind: OpKind, operands: Vec<Value>, results: Vec<Value>) -> Operation {
         Operation { kind, operands, results, attributes: Vec::new(), regions: Vec::new(), place: Place::default() }
     }
@@ -158,7 +158,7 @@ impl Operation {
         }
     }
 
-    /// Returns the first result. The operation must have one.
+    /// Returns the first result. The operation must have a result.
     pub fn result(&self) -> Value {
         self.results[0]
     }

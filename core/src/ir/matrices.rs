@@ -1,6 +1,6 @@
-//! Matrix products that the lanes of a warp compute together by one instruction of the target. This
-//! module lists the products and the elements that each lane holds. A *step* is one index along the
-//! contracted dimension.
+//! Matrix products that the lanes of a warp compute together with one instruction of the target.
+//! This module lists the products, and defines which elements each lane holds. A *step* is one
+//! index along the contracted dimension.
 //!
 //! ```text
 //! left    rows x steps      words of neighbouring steps
@@ -30,13 +30,13 @@ const GROUPS: i64 = PRODUCT_LANES / PLACES;
 /// A matrix product with its element types. The sizes are rows by columns by steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MatrixProduct {
-    /// 16 by 8 by 16, with sums in `f32`.
+    /// Product of `bf16` numbers, 16 by 8 by 16, with sums in `f32`.
     Bf16,
-    /// 16 by 8 by 16, with sums in `f32`.
+    /// Product of `f16` numbers, 16 by 8 by 16, with sums in `f32`.
     F16,
-    /// Signed 8-bit integers, 16 by 8 by 32, with sums in 32 bits.
+    /// Product of signed 8-bit integers, 16 by 8 by 32, with sums in 32 bits.
     I8,
-    /// 8 by 8 by 4, with factors and sums in `f64`.
+    /// Product of `f64` numbers, 8 by 8 by 4, with sums in `f64`.
     F64,
 }
 
@@ -106,8 +106,8 @@ impl MatrixProduct {
         (WORD / self.factor().byte_size() as i64).max(1)
     }
 
-    /// Returns how many words of the left operand, words of the right operand and sums one lane
-    /// holds.
+    /// Returns three numbers for one lane: the words of the left operand, the words of the right
+    /// operand, and the sums that the lane holds.
     pub fn words(self) -> [i64; 3] {
         let [rows, columns, steps] = self.shape();
         let of_lane = |elements: i64| elements / PRODUCT_LANES;
@@ -122,43 +122,43 @@ impl MatrixProduct {
         }
     }
 
-    /// Returns the row and the first step of one of the words of the left operand that a lane
-    /// holds.
+    /// Returns the position of one word of the left operand: its row and its first step. `word`
+    /// numbers the words that the lane holds.
     pub fn left(self, lane: i64, word: i64) -> [i64; 2] {
         let halves = self.shape()[0] / GROUPS;
         let (group, place) = (lane / PLACES, lane % PLACES);
         [group + word % halves * GROUPS, (place + word / halves * PLACES) * self.pack()]
     }
 
-    /// Returns the column and the first step of one of the words of the right operand that a lane
-    /// holds.
+    /// Returns the position of one word of the right operand: its column and its first step. `word`
+    /// numbers the words that the lane holds.
     pub fn right(self, lane: i64, word: i64) -> [i64; 2] {
         let (group, place) = (lane / PLACES, lane % PLACES);
         [group, (place + word * PLACES) * self.pack()]
     }
 
-    /// Returns the row and the column of one of the sums that a lane holds.
+    /// Returns the row and the column of one sum. `sum` numbers the sums that the lane holds.
     pub fn place(self, lane: i64, sum: i64) -> [i64; 2] {
         let (group, place) = (lane / PLACES, lane % PLACES);
         [group + sum / 2 * GROUPS, 2 * place + sum % 2]
     }
 }
 
-/// Number of threads that together multiply tiles in shared memory. They form four consecutive
-/// warps, of which the first has a number divisible by four.
+/// Number of threads that together multiply tiles in shared memory. These threads form four
+/// consecutive warps. The number of the first warp is divisible by four.
 pub const GROUP_THREADS: i64 = 128;
 /// Number of rows of the left tile that a group of four warps multiplies.
 pub const GROUP_ROWS: i64 = 64;
 /// Number of rows, and of columns, in each square of a tile.
 pub const TILE_SQUARE: i64 = 8;
-/// Number of steps along the contracted dimension that one instruction of four warps multiplies.
+/// Number of steps along the contracted dimension that four warps multiply with one instruction.
 pub const GROUP_STEPS: i64 = 16;
 /// Largest number of columns of the right tile.
 pub const MOST_GROUP_COLUMNS: i64 = 256;
 
-/// Returns the row and the column of one of a thread's sums in the product that four warps compute.
-/// Each warp holds sixteen rows. The lanes of the warp hold each piece of 16 rows and 8 columns
-/// like the sums of a [`MatrixProduct`].
+/// Returns the row and the column of one sum in a product that four warps compute. `sum` numbers
+/// the sums that the thread holds. Each warp holds sixteen rows of the product. The lanes of a warp
+/// hold each piece of 16 rows and 8 columns in the same way as the sums of a [`MatrixProduct`].
 pub fn group_place(thread: i64, sum: i64) -> [i64; 2] {
     let (warp, lane) = (thread % GROUP_THREADS / PRODUCT_LANES, thread % PRODUCT_LANES);
     let [row, column] = MatrixProduct::Bf16.place(lane, sum % 4);
@@ -170,8 +170,8 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Checks that the lanes together hold every element. The lanes hold no element twice, because
-    /// they hold as many words as there are.
+    /// Checks that the lanes together hold every element. No element is held twice, because the
+    /// lanes together hold exactly as many words as the operands have.
     #[test]
     fn lanes_have_all_elements() {
         for product in MatrixProduct::ALL {

@@ -7,10 +7,10 @@ pub enum Effect {
     None,
     /// The effects of the operations in its regions.
     OfRegions,
-    /// The operation allocates memory. Passes never merge it with another.
+    /// The operation allocates memory. Passes never merge the operation with another one.
     Allocates,
     /// The operation reads or writes memory, or waits for other threads. Passes never merge, move
-    /// or remove it.
+    /// or remove the operation.
     Memory,
     /// The operation terminates a region.
     Ends,
@@ -20,7 +20,8 @@ pub enum Effect {
 /// operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Two integers (or indices, or vectors of them) of one type. The result has the same type.
+    /// Two integers of one type. Indices, and vectors of integers or indices, count as integers.
+    /// The result has the same type.
     IntBinary,
     /// One integer. The result has the same type.
     IntUnary,
@@ -48,7 +49,7 @@ pub enum Form {
     IndexCast,
     /// Conversion to another type with the same number of bits.
     SameBits,
-    /// Rules that hold only for this operation.
+    /// Types that only this operation has. The verifier contains a separate rule for the operation.
     Own,
 }
 
@@ -204,8 +205,8 @@ macro_rules! table {
             AtomicRmw = xla_gpu.atomic_rmw, Own, Memory;
             Mma = xla_gpu.mma, Own, Memory;
             Wgmma = xla_gpu.wgmma, Own, Memory;
-            // Lowering creates these operations from tensor operations and from operations on
-            // several threads. Emitters do not use them.
+            // Lowering creates these operations from tensor operations, and from operations that
+            // several threads execute together. Emitters do not use these operations.
             Load = xla_gpu.load, Own, Memory;
             Store = xla_gpu.store, Own, Memory;
             StackMemory = xla_gpu.stack_memory, Own, Allocates;
@@ -275,8 +276,8 @@ impl OpKind {
         }
     }
 
-    /// Whether only lowering creates this operation. The table lists the operations that only
-    /// lowering creates last.
+    /// Whether only lowering creates this operation. These operations are the last ones in the
+    /// table.
     pub fn is_of_lowering(self) -> bool {
         self >= OpKind::Load
     }

@@ -4,8 +4,8 @@
 /// parts, and a file name has at most 255 bytes.
 const MOST_PART_BYTES: usize = 80;
 
-/// Replaces each character of a name by `_` unless it is a letter, a digit, `_` or the character
-/// `also`. A long name is truncated, and a hash of the whole name is appended.
+/// Keeps ASCII letters, digits, `_` and the character `also` of a name. Replaces all other
+/// characters by `_`. A long name is truncated, and a hash of the whole name is appended.
 pub fn symbol_part(name: &str, also: char) -> String {
     let valid = |c: char| if c.is_ascii_alphanumeric() || c == also { c } else { '_' };
     let clean: String = name.chars().map(valid).collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::hlo::{ArrayShape, ElementType, FloatFormat};
 use crate::plugin::limits;
 
-/// Limits of a tile register.
+/// Limits of a tile register: the largest number of rows, and the largest number of bytes per row.
 const MOST_TILE_ROWS: i64 = 16;
 const MOST_TILE_ROW_BYTES: i64 = 64;
 
@@ -64,7 +64,7 @@ impl Float {
         FloatFormat::of(self.element())
     }
 
-    /// Returns the bytes of an element in memory.
+    /// Returns the number of bytes that an element takes in memory.
     pub fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
@@ -104,9 +104,9 @@ pub enum Type {
     Tensor(Arc<[i64]>, Scalar),
     /// A vector.
     Vector(Arc<[i64]>, Scalar),
-    /// `!amx.tile<16x32xbf16>`: rows and columns in a tile register.
+    /// `!amx.tile<16x32xbf16>`: a matrix in a tile register, with its numbers of rows and columns.
     Tile([i64; 2], Scalar),
-    /// `!llvm.ptr<N>`: an address in this address space. Occurs only in later stages of lowering.
+    /// `!llvm.ptr<N>`: an address in address space N. Occurs only in later stages of lowering.
     Pointer(u32),
 }
 
@@ -130,8 +130,8 @@ impl Scalar {
     /// `f64`
     pub const F64: Scalar = Scalar::Float(Float::F64);
 
-    /// Returns the kernel type for HLO elements of this type: `i1` for `pred`, signless integers
-    /// for integers.
+    /// Returns the kernel IR's type for HLO elements of this type: `i1` for `pred`, signless
+    /// integers for integers.
     pub fn of_element(element: ElementType) -> Scalar {
         match (Float::of_element(element), Float::of_element(element.real_part())) {
             (Some(float), _) => Scalar::Float(float),
@@ -145,7 +145,8 @@ impl Scalar {
         matches!(self, Scalar::Index | Scalar::Int(_))
     }
 
-    /// Returns the bytes of an element in memory. Every element takes whole bytes.
+    /// Returns the number of bytes that an element takes in memory. Every element takes whole
+    /// bytes.
     pub fn byte_size(self) -> usize {
         match self {
             Scalar::Complex(part) => 2 * part.bytes() as usize,
@@ -229,7 +230,8 @@ impl Type {
     }
 
     /// Returns the type with the same dimensions and the element type `element`. Tile types do not
-    /// change, because the element type of a tile determines the instruction that multiplies it.
+    /// change, because the element type of a tile determines the instruction that multiplies the
+    /// tile.
     pub fn with_element(&self, element: Scalar) -> Type {
         match self {
             Type::Scalar(_) => Type::Scalar(element),
@@ -239,7 +241,8 @@ impl Type {
         }
     }
 
-    /// Returns the number of elements, or `None` if it overflows or a dimension is negative.
+    /// Returns the number of elements, or `None` if the number overflows or a dimension is
+    /// negative.
     pub fn element_count(&self) -> Option<usize> {
         self.dims().iter().try_fold(1usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?))
     }
@@ -247,7 +250,7 @@ impl Type {
     /// Checks that kernels can have values of this type.
     ///
     /// # Errors
-    /// Returns the reason why kernels cannot, worded to follow `a value`.
+    /// Returns the reason why kernels cannot have values of this type, worded to follow `a value`.
     pub fn check(&self) -> Result<(), String> {
         if let Scalar::Int(bits) = self.element()
             && !(1..=limits::MOST_BITS).contains(&bits)
@@ -289,7 +292,7 @@ impl Type {
         }
     }
 
-    /// Returns dimensions and elements of a tensor.
+    /// Returns dimensions and element type of a tensor.
     pub fn as_tensor(&self) -> Option<(&[i64], Scalar)> {
         match self {
             Type::Tensor(dims, element) => Some((dims, *element)),
@@ -297,7 +300,7 @@ impl Type {
         }
     }
 
-    /// Returns dimensions and elements of a tile register.
+    /// Returns dimensions and element type of a tile register.
     pub fn as_tile(&self) -> Option<([i64; 2], Scalar)> {
         match self {
             Type::Tile(dims, element) => Some((*dims, *element)),
@@ -305,7 +308,7 @@ impl Type {
         }
     }
 
-    /// Returns dimensions and elements of a vector.
+    /// Returns dimensions and element type of a vector.
     pub fn as_vector(&self) -> Option<(&[i64], Scalar)> {
         match self {
             Type::Vector(dims, element) => Some((dims, *element)),
@@ -314,7 +317,7 @@ impl Type {
     }
 }
 
-/// Checks that a tile register can hold a tile with these dimensions and elements.
+/// Checks that a tile register can hold a tile with these dimensions and this element type.
 fn check_tile([rows, columns]: [i64; 2], element: Scalar) -> Result<(), String> {
     if !matches!(element, Scalar::I8 | Scalar::I32 | Scalar::F32 | Scalar::BF16) {
         return Err(format!("in a tile of {element}; tile registers are of i8, i32, bf16 or f32"));

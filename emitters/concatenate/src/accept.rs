@@ -1,4 +1,4 @@
-//! The check that the emitter supports a fusion. At least one result must come from a concatenate.
+//! Check whether the emitter supports a fusion. At least one result must come from a concatenate.
 
 use fusebox_core::analysis::Hero;
 use fusebox_core::emitter::{Decline, Fusion};
@@ -7,10 +7,10 @@ use fusebox_core::launch::MOST_POINTS;
 
 use crate::concatenates::{is_concatenate, operands};
 
-/// Largest number of operands of a concatenate. The code has a loop nest for each operand.
+/// Largest number of operands of a concatenate. The kernel has a loop nest for each operand.
 const MOST_OPERANDS: usize = 512;
 
-/// Returns the concatenate that a result comes from.
+/// Returns the hero of a result if this hero is a concatenate.
 pub fn concatenate(computation: &Computation, hero: &Hero) -> Option<InstrId> {
     hero.instruction.filter(|&id| is_concatenate(computation, id))
 }

@@ -5,9 +5,9 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim};
 
 /// Returns the claim for a concatenate. One concatenate determines the iteration space of a kernel.
-/// For other concatenates, the kernel chooses an operand for each element, which costs no more in
-/// another kernel. Only a large concatenate that is computed in the iteration space of another hero
-/// loses time, because the kernel repeats the choice for every element.
+/// For all other concatenates, the kernel chooses an operand for each element, and this choice
+/// costs the same in every kernel. So only a large concatenate in the iteration space of another
+/// hero loses time: the kernel repeats the choice for every element.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let concatenate = computation.instruction(hero.anchor);

@@ -26,18 +26,19 @@ pub struct ConcatenateHero {
     pub dims: Vec<i64>,
     /// Operands that have elements.
     pub operands: Vec<ConcatenateOperand>,
-    /// Outputs that are the concatenate itself.
+    /// Numbers of the outputs that are the concatenate itself.
     pub direct: Vec<usize>,
-    /// Outputs of epilogues, grouped by dimensions.
+    /// Results of epilogues. All results of a group have the same dimensions.
     pub epilogues: Vec<EpilogueGroup>,
 }
 
-/// Results of equal dimensions that epilogues compute from a concatenate's elements.
+/// A group of results with equal dimensions. Epilogue functions compute the results from a
+/// concatenate's elements.
 pub struct EpilogueGroup {
-    /// The results' instructions, each once.
+    /// Instructions that compute the results, without duplicates.
     pub roots: Vec<InstrId>,
-    /// `(output, result)`: the number of the output in the kernel, and the number of its value in
-    /// `roots`.
+    /// Pairs `(output, result)`. `output` is the number of an output of the kernel, and `result` is
+    /// the position of the output's instruction in `roots`.
     pub outputs: Vec<(usize, usize)>,
     /// Map from an index of the concatenate to the index of the results.
     pub from_hero: IndexingMap,
@@ -47,11 +48,11 @@ pub struct EpilogueGroup {
 pub struct SideResult {
     /// The result.
     pub root: InstrId,
-    /// Outputs of the result, one per leaf.
+    /// Numbers of the outputs to which the kernel writes the result, one number per leaf.
     pub outputs: Vec<usize>,
 }
 
-/// The results of a fusion that the emitter supports.
+/// Results of a supported fusion, grouped by their heroes.
 pub struct ConcatenateResults {
     /// Concatenates, each with the results that come from it.
     pub concatenates: Vec<ConcatenateHero>,
@@ -86,10 +87,10 @@ impl Analysis for ConcatenateResults {
     }
 }
 
-/// Returns the hero of a result. If there are several concatenates, one of them determines the
-/// iteration space. For the other concatenates, the kernel chooses an operand for each element. A
-/// result that also comes from a reduction or a transpose has no hero, because the kernel would
-/// compute the reduction or the transpose in the iteration space of the concatenate.
+/// Returns the hero of a result. If a result comes from several concatenates, one of them is the
+/// hero and determines the iteration space. For the other concatenates, the kernel chooses an
+/// operand for each element. A result that also comes from a reduction or a transpose has no hero.
+/// The kernel would have to compute these operations in the iteration space of the concatenate.
 fn hero(computation: &Computation, root: InstrId) -> Hero {
     hero_of(computation, root, |id| {
         let instruction = computation.instruction(id);
@@ -120,7 +121,7 @@ impl ConcatenateHero {
         })
     }
 
-    /// Returns the results of epilogues.
+    /// Returns the instructions that compute the epilogues' results.
     pub fn epilogue_roots(&self) -> Vec<InstrId> {
         self.epilogues.iter().flat_map(|epilogue| &epilogue.roots).copied().collect()
     }
@@ -159,7 +160,7 @@ pub fn operands(computation: &Computation, concatenate: InstrId) -> Vec<Concaten
     let Op::Concatenate { dimension } = computation.instruction(concatenate).op else { return Vec::new() };
     let mut leaves = Vec::new();
     let mut offset = 0;
-    // Operands that remain to be visited. The next operand is the last in the list.
+    // Stack of the operands that remain to be visited.
     let mut pending: Vec<InstrId> = computation.instruction(concatenate).operands.iter().rev().copied().collect();
     while let Some(id) = pending.pop() {
         let instruction = computation.instruction(id);

@@ -8,7 +8,7 @@ use crate::concatenates::{ConcatenateHero, ConcatenateResults, EpilogueGroup};
 use crate::plan::{distributed, shift};
 use crate::visits::{Bundle, KernelVisits, ValueTarget};
 
-/// Builds the kernel of a plan from [`crate::plan::plan`].
+/// Builds the kernel for a plan that [`crate::plan::plan`] computed.
 pub fn emit(task: &Task<ConcatenateResults>, plan: &Plan) -> Result<Kernel, EmitError> {
     let (work, dealing) = distributed(task, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(task.fusion);
@@ -74,7 +74,8 @@ impl ConcatenateFunctions {
         outputs
     }
 
-    /// Computes the values at one index, and writes them. `point` includes the range variables.
+    /// Computes the values at one index, and writes them. `point` consists of the coordinates of
+    /// the nest's point, followed by the bundle's range variables.
     fn values(
         &self,
         b: &mut FunctionBuilder,
@@ -103,8 +104,8 @@ impl ConcatenateFunctions {
     }
 }
 
-/// Writes an element of a concatenate to the outputs that are the concatenate. Also writes the
-/// results that the epilogues compute from the element.
+/// Writes an element of a concatenate to each output that is the concatenate itself. Also computes
+/// the epilogues for this element, and writes their results.
 fn element(
     b: &mut FunctionBuilder,
     concatenate: &ConcatenateHero,
@@ -126,7 +127,7 @@ fn element(
     outputs
 }
 
-/// Returns all indices of a small box in row-major order.
+/// Returns all indices of a small array with dimensions `sizes`, in row-major order.
 fn indices(sizes: &[i64]) -> Vec<Vec<i64>> {
     sizes.iter().fold(vec![Vec::new()], |prefixes, &size| {
         prefixes.iter().flat_map(|index| (0..size).map(move |i| [index.as_slice(), &[i]].concat())).collect()

@@ -39,8 +39,8 @@ pub fn plan(task: &Task<ConcatenateResults>, configuration: &Configuration) -> R
     Ok(Plan { visits, ..dealing.plan(outputs, notes(&work)) })
 }
 
-/// Returns the visits of the epilogues that read a value, if the value is an element of a
-/// concatenate.
+/// If a value is an element of a concatenate, returns the visits of the epilogues that read the
+/// value. Otherwise returns no visits.
 fn behind(concatenates: &[ConcatenateHero], write: ValueTarget, to_value: &IndexingMap) -> Vec<Visit> {
     let ValueTarget::Element { concatenate: number, offset, .. } = write else { return Vec::new() };
     let concatenate = &concatenates[number];
@@ -53,8 +53,9 @@ fn behind(concatenates: &[ConcatenateHero], write: ValueTarget, to_value: &Index
     concatenate.epilogues.iter().map(visit).collect()
 }
 
-/// Returns the outputs to which the kernel writes a value. For each output, also returns the map to
-/// the index of the write. `to_value` is the map to the value's index.
+/// Returns the outputs to which the kernel writes a value. For each output, also returns the map
+/// from threads and blocks to the index of the write. `to_value` is the map from threads and blocks
+/// to the index of the value.
 fn written(concatenates: &[ConcatenateHero], write: ValueTarget, to_value: &IndexingMap) -> Vec<(usize, IndexingMap)> {
     match write {
         ValueTarget::Output { output, .. } => vec![(output, to_value.clone())],
@@ -79,8 +80,8 @@ fn shifted(map: &IndexingMap, dimension: usize, offset: i64) -> IndexingMap {
     map
 }
 
-/// Returns the map that adds an offset to one dimension of an index. `dims` are the sizes of the
-/// indices.
+/// Returns the map that adds an offset to one dimension of an index. `dims` are the dimensions of
+/// the array to which the index belongs.
 pub fn shift(dims: &[i64], dimension: usize, offset: i64) -> IndexingMap {
     let mut results: Vec<Expr> = dim_exprs(dims.len());
     results[dimension] = results[dimension].clone() + offset;

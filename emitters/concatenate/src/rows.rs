@@ -1,5 +1,5 @@
-//! Loop nests over rows of the result. A row consists of the dimension of the concatenate and all
-//! inner dimensions. The kernel writes one row at a time, operand after operand.
+//! Loop nests over rows of the result. A row consists of the elements along the concatenated
+//! dimension and all later dimensions. The kernel writes one row at a time, operand after operand.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, InstrId};
@@ -9,9 +9,9 @@ use fusebox_core::launch::{Cost, Nest, cost_per_point, worth_sharing};
 use crate::concatenates::ConcatenateHero;
 use crate::visits::{Bundle, ConcatenateVisit, ValueTarget, is_row_major};
 
-/// Largest number of elements of a row that is written without loops.
+/// Largest number of elements for which the kernel writes a row without loops.
 const SHORT_ROW: i64 = 16;
-/// Least number of rows per core for which rows can be distributed evenly without splitting a row.
+/// Least number of rows per core for which whole rows can be distributed evenly over the cores.
 const ROWS_PER_CORE: i64 = 16;
 
 /// The way in which a row is written.
@@ -74,9 +74,9 @@ pub fn visit(
     ConcatenateVisit { nest: Nest { dims: point_dims(outer, kind), cost, lanes: 1 }, bundles }
 }
 
-/// Returns the dimensions of the nest's points. For long rows, the last dimension has one point, so
-/// that a row of the result is also a row of the nest. For short rows, this is not the case,
-/// because a vector needs several rows.
+/// Returns the dimensions of the nest's points. For long rows, the function appends a dimension of
+/// size 1, so that each row of the result is also a row of the nest. For short rows it appends no
+/// dimension, because a vector needs several rows.
 fn point_dims(outer: &[i64], kind: RowKind) -> Vec<i64> {
     match kind {
         RowKind::Short => outer.to_vec(),

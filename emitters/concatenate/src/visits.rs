@@ -1,4 +1,4 @@
-//! Grouping of the values into loop nests, and the points of these nests.
+//! Groups of values that one loop nest computes, and the points of each nest.
 
 use std::collections::HashSet;
 
@@ -29,9 +29,9 @@ pub struct ConcatenateVisit {
     pub bundles: Vec<Bundle>,
 }
 
-/// Values of equal dimensions that one function computes.
+/// A group of values with equal dimensions, computed by one function.
 pub struct Bundle {
-    /// The instructions, each once.
+    /// Instructions that compute the values, without duplicates.
     pub values: Vec<InstrId>,
     /// Map from a point of the nest to an index of the values. If a point has several elements of
     /// each value, range variables select the element.
@@ -47,16 +47,16 @@ pub struct Bundle {
 pub enum ValueTarget {
     /// The value is an element of a concatenate.
     Element {
-        /// Number of the value among the leaves of the bundle's values.
+        /// Position of the value in the list of all leaves of the bundle's values.
         value: usize,
-        /// Number of the concatenate.
+        /// Position of the concatenate in `KernelVisits::concatenates`.
         concatenate: usize,
         /// First index of the operand along the dimension of the concatenate.
         offset: i64,
     },
     /// The value is an element of an output.
     Output {
-        /// Number of the value among the leaves of the bundle's values.
+        /// Position of the value in the list of all leaves of the bundle's values.
         value: usize,
         /// Number of the output.
         output: usize,
@@ -187,9 +187,10 @@ fn together(
     ConcatenateVisit { nest, bundles: vec![bundle] }
 }
 
-/// Whether the instructions `from` and all their direct and indirect operands keep the row-major
-/// order of elements within the dimensions from `first` on. A concatenate along a later dimension
-/// does not keep it, because the choice of an operand depends on the position in a row.
+/// Whether a set of instructions keeps the row-major order of elements within dimension `first` and
+/// all later dimensions. The set contains the instructions `from` and all their direct and indirect
+/// operands. A concatenate along a dimension after `first` does not keep this order, because the
+/// choice of an operand depends on the position in a row.
 pub fn is_row_major(computation: &Computation, from: &[InstrId], first: usize) -> bool {
     let mut seen: HashSet<InstrId> = from.iter().copied().collect();
     let mut pending: Vec<InstrId> = from.to_vec();

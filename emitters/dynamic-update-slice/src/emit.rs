@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Computation, ElementType};
 use crate::plan::distributed;
 use crate::updates::{StartIndex, Update, UpdateFusion};
 
-/// Builds the kernel of a plan from [`crate::plan::plan`].
+/// Builds the kernel for a plan that [`crate::plan::plan`] computed.
 pub fn emit(task: &Task<UpdateFusion>, plan: &Plan) -> Result<Kernel, EmitError> {
     let (work, computation) = (task.problem, task.fusion.computation());
     let dealing = distributed(task, &plan.configuration)?;
@@ -51,9 +51,9 @@ pub fn emit(task: &Task<UpdateFusion>, plan: &Plan) -> Result<Kernel, EmitError>
     kernel.finish(&outputs)
 }
 
-/// The functions that compute the starts of an update. The kernel calls these functions where it
-/// uses the starts. The reason is a loop over one element: there, the functions may read the
-/// element that the loop replaces.
+/// The functions that compute the start indices of an update. The kernel calls these functions
+/// inside the loop, where it uses the start indices. If the loop replaces a single element, the
+/// functions may read this element.
 struct StartFunctions<'a> {
     starts: Vec<(&'a StartIndex, Option<(Subgraph, ElementType)>)>,
 }

@@ -1,7 +1,8 @@
-//! The check that no thread reads a changed element of an updated parameter while the kernel runs.
+//! Check that no thread reads an element of an updated parameter after another thread has changed
+//! the element.
 //!
 //! The output may use the buffer of the parameter. Therefore, no thread may read an element that
-//! another thread writes. A thread may read only the elements that the same thread replaces.
+//! another thread writes. A thread may read only elements that it replaces itself.
 
 use std::collections::HashSet;
 
@@ -81,8 +82,8 @@ fn parameter_read(fusion: &Fusion, users: &[Vec<InstrId>], work: &UpdateFusion, 
 }
 
 /// Whether `reader` reads exactly the slice that the update replaces, and passes this slice to the
-/// update element by element. Reshapes may be between the two, because they keep the order of the
-/// elements.
+/// update element by element. Reshapes may be between the slice and the update, because reshapes
+/// keep the order of the elements.
 fn reads_own_element(computation: &Computation, users: &[Vec<InstrId>], reader: InstrId, update: &Update) -> bool {
     let same_slice = takes_what_is_replaced(computation, reader, update.instruction);
     let keeps = |id: InstrId| {

@@ -30,9 +30,9 @@ fusebox_core::emitters! {
 /// The dynamic-update-slice emitter.
 struct DynamicUpdateSlice;
 
-/// Returns the claim for a dynamic-update-slice. At the root, the kernel writes only the updated
-/// part if the rest is already in the buffer. If the instruction is not at the root, a kernel
-/// chooses between two reads for each element, which loses no time.
+/// Returns the claim for a dynamic-update-slice. If the instruction is the root, and the rest of
+/// the result is already in the buffer, the kernel writes only the updated part. If the instruction
+/// is not the root, a kernel chooses between two reads for each element. This choice loses no time.
 fn claim(_: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     Some(Claim { place: HeroPlace::Root, updates: 1, ..Claim::default() })
 }

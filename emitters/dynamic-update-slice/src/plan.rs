@@ -26,9 +26,9 @@ pub fn distributed(task: &Task<UpdateFusion>, configuration: &Configuration) -> 
     Dealing::of_updates(&nests, spread, task.device, configuration)
 }
 
-/// Returns the number of bytes of the cache lines that an update writes, if these lines are
-/// distributed over the caches of all cores. This is the case if the slice spans an array that is
-/// larger than one core's cache. Otherwise returns 0.
+/// If the cache lines that an update writes are distributed over the caches of all cores, returns
+/// the number of their bytes. Otherwise returns 0. The lines are distributed if the array is larger
+/// than one core's cache and the slice spans the array's outermost dimension.
 fn spread(task: &Task<UpdateFusion>, update: &Update) -> i64 {
     let instruction = task.fusion.computation().instruction(update.instruction);
     let Some(array) = instruction.shape.as_array() else { return 0 };

@@ -10,7 +10,7 @@ use crate::hazards::check_hazards;
 
 /// The results of a fusion: updates, and other results.
 pub struct UpdateFusion {
-    /// The updates, each once.
+    /// The updates, without duplicates.
     pub updates: Vec<Update>,
     /// Results that are not updates.
     pub others: Vec<OtherResult>,
@@ -30,8 +30,8 @@ pub struct Update {
     pub chain: Vec<InstrId>,
     /// Number of the parameter.
     pub parameter: u32,
-    /// Outputs: number of the output, and map from an index of the dynamic-update-slice to an index
-    /// of the output.
+    /// Outputs that contain the updated array. An entry consists of the number of the output, and
+    /// the map from an index of the dynamic-update-slice to an index of the output.
     pub outputs: Vec<(usize, IndexingMap)>,
 }
 
@@ -45,7 +45,7 @@ pub enum StartIndex {
         instruction: InstrId,
         /// Index of the element, or `None` for a scalar.
         at: Option<i64>,
-        /// The largest start that keeps the slice inside.
+        /// Largest start index for which the slice is inside the array.
         limit: i64,
     },
 }
@@ -56,14 +56,14 @@ pub struct OtherResult {
     pub root: InstrId,
     /// Dimensions of the result.
     pub dims: Vec<i64>,
-    /// Outputs of the result, one per leaf.
+    /// Numbers of the outputs to which the kernel writes the result, one number per leaf.
     pub outputs: Vec<usize>,
 }
 
 impl Analysis for UpdateFusion {
-    /// Returns the updates and the other results of a fusion. Declines unless every
-    /// dynamic-update-slice among the results updates a parameter, and no other instruction can
-    /// read elements that the kernel has already replaced.
+    /// Returns the updates and the other results of a fusion. Declines if a dynamic-update-slice
+    /// among the results updates something else than a parameter. Also declines if another
+    /// instruction could read elements that the kernel has already replaced.
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let mut work = UpdateFusion { updates: Vec::new(), others: Vec::new() };
@@ -105,8 +105,8 @@ impl UpdateFusion {
 
 impl Update {
     /// Returns the output from which the kernel reads elements before it replaces them. This output
-    /// begins with the parameter's elements. Reads and writes then use the same pointer, so LLVM
-    /// need not prove that two pointers do not alias. Returns `None` if the output has another
+    /// initially contains the parameter's elements. Reads and writes then use the same pointer, so
+    /// LLVM need not prove that two pointers do not alias. Returns `None` if the output has another
     /// type, or if there are several outputs.
     pub fn replaced(&self, computation: &Computation, roots: &[InstrId]) -> Option<usize> {
         let [(output, _)] = self.outputs[..] else { return None };
@@ -148,8 +148,8 @@ impl Update {
         })
     }
 
-    /// Returns the map from an index of the slice to an index of the whole array. Unknown starts
-    /// are runtime variables.
+    /// Returns the map from an index of the slice to an index of the whole array. Start indices
+    /// that are not constant become runtime variables of the map.
     pub fn to_whole(&self) -> IndexingMap {
         let mut map = IndexingMap::from_tensor_sizes(dim_exprs(self.dims.len()), &self.dims, &[]);
         for (result, start) in map.results.iter_mut().zip(&self.starts) {
@@ -166,9 +166,10 @@ impl Update {
         map
     }
 
-    /// Returns the numbers that the number of lanes must divide, so that an aligned vector of the
-    /// update is also an aligned vector of the whole array. The numbers are the lengths of rows and
-    /// the start of the update in a row. An unknown start may be any index.
+    /// Returns three numbers that the number of lanes must divide: the length of the update's rows,
+    /// the length of the whole array's rows, and the update's start in a row. Then an aligned
+    /// vector of the update is also an aligned vector of the whole array. If the start is not
+    /// constant, the third number is 1.
     pub fn alignments(&self, computation: &Computation) -> [i64; 3] {
         let start = match self.starts.last() {
             Some(StartIndex::Fixed(start)) => *start,
@@ -179,7 +180,7 @@ impl Update {
         [self.dims.last().copied().unwrap_or(1), whole.copied().unwrap_or(1), start]
     }
 
-    /// Returns the instructions whose values are starts.
+    /// Returns the instructions that compute start indices.
     pub fn start_values(&self) -> Vec<InstrId> {
         let value = |start: &StartIndex| match start {
             StartIndex::Fixed(_) => None,
@@ -194,7 +195,7 @@ impl Update {
     }
 }
 
-/// Returns the starts. The operands are one scalar per dimension, or one vector.
+/// Returns the start indices. The operands are one scalar per dimension, or one vector.
 fn starts(computation: &Computation, operands: &[InstrId], limits: &[i64]) -> Vec<StartIndex> {
     let is_vector = |&id: &InstrId| computation.instruction(id).shape.as_array().is_some_and(|array| array.rank() == 1);
     let vector = operands.first().copied().filter(is_vector);

@@ -1,4 +1,4 @@
-//! The check that the emitter supports a fusion. Several results must be slices.
+//! Check whether the emitter supports a fusion. At least two results must be slices.
 
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{Op, Shape};

@@ -8,7 +8,7 @@ use crate::plan::distributed;
 use crate::slices::Slices;
 use crate::visits::VisitSlice;
 
-/// Builds the kernel of a plan from [`crate::plan::plan`].
+/// Builds the kernel for a plan that [`crate::plan::plan`] computed.
 pub fn emit(task: &Task<Slices>, plan: &Plan) -> Result<Kernel, EmitError> {
     let (visits, dealing) = distributed(task, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(task.fusion);

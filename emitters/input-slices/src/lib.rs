@@ -1,5 +1,5 @@
-//! Emitter for fusions whose results are slices. The kernel computes an element that several slices
-//! contain only once. See README.md.
+//! Emitter for fusions whose results are slices. If several slices contain an element, the kernel
+//! computes the element only once. See README.md.
 //!
 //! ```text
 //! accept.rs   fusion -> verdict

@@ -7,7 +7,8 @@ use fusebox_core::indexing::IndexingMap;
 
 use crate::accept::check;
 
-/// A result as a box of an array. If the result is not a slice, the box is the whole result.
+/// A result, described as a box of an array. If the result is not a slice, the box is the whole
+/// result.
 #[derive(Clone, Debug)]
 pub struct Slice {
     /// The array.
@@ -20,8 +21,9 @@ pub struct Slice {
     pub strides: Vec<i64>,
     /// Number of elements of the box, per dimension.
     pub sizes: Vec<i64>,
-    /// Outputs: number of the output, number of the value among the array's leaves, and map from an
-    /// index of the box to an index of the output.
+    /// Outputs that contain the slice. An entry consists of the number of the output, the number of
+    /// its value in the list of the array's leaves, and a map. The map leads from an index of the
+    /// box to an index of the output.
     pub outputs: Vec<(usize, usize, IndexingMap)>,
 }
 
@@ -42,7 +44,7 @@ impl Slice {
     }
 }
 
-/// The results of a fusion that the emitter supports.
+/// The results of a supported fusion.
 pub struct Slices {
     /// The results.
     pub slices: Vec<Slice>,

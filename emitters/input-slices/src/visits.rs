@@ -1,4 +1,4 @@
-//! Grouping of boxes into loop nests.
+//! Groups of boxes that one loop nest visits.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, InstrId};
@@ -11,13 +11,14 @@ use crate::slices::Slice;
 /// time.
 const MOST_TOGETHER: usize = 8;
 
-/// A loop nest over a box that contains several slices of arrays of equal dimensions.
+/// A loop nest over a box. The box contains one or more slices. The sliced arrays have equal
+/// dimensions.
 pub struct SliceVisit {
     /// Points of the nest.
     pub nest: Nest,
     /// Map from a point to an index of the arrays.
     pub index: IndexingMap,
-    /// The arrays, each once.
+    /// The sliced arrays, without duplicates.
     pub arrays: Vec<InstrId>,
     /// The slices.
     pub members: Vec<VisitSlice>,
@@ -26,10 +27,10 @@ pub struct SliceVisit {
 /// A slice of a visit.
 pub struct VisitSlice {
     pub slice: Slice,
-    /// Number of the first leaf of the slice's array among the values.
+    /// Position of the slice's array in the list of computed values: the number of its first leaf.
     pub value: usize,
-    /// Map from a point to an index of the slice. Its constraints hold for the points that the
-    /// slice contains.
+    /// Map from a point to an index of the slice. The map's constraints hold for the points that
+    /// the slice contains.
     pub from_point: IndexingMap,
 }
 

@@ -1,11 +1,11 @@
-//! The check that the emitter supports a fusion. The kernel must be able to compute the elements of
+//! Check whether the emitter supports a fusion. The kernel must be able to compute the elements of
 //! all instructions separately, and the results must be arrays that fit in a machine's memory.
 
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{InstrId, Op, Shape};
 
-/// Largest number of points that the emitter accepts. No memory holds more, and counts up to this
-/// number do not overflow in a plan.
+/// Largest number of points that the emitter accepts. No memory holds more points, and counts up to
+/// this number do not overflow in a plan.
 const MOST_POINTS: i64 = 1 << 48;
 
 /// Checks that the emitter supports the fusion.
@@ -29,7 +29,7 @@ pub fn check(fusion: &Fusion) -> Result<(), Decline> {
     if fusion.roots.is_empty() { Err(Decline::new("the fusion has no results")) } else { Ok(()) }
 }
 
-/// Returns the reason why the kernel cannot write a result, or `None` if it can.
+/// Returns the reason why the kernel cannot write a result, or `None` if the kernel can write it.
 fn in_the_way(leaf: &Shape) -> Option<String> {
     match leaf {
         Shape::Array(array) if array.element_count() > MOST_POINTS => {

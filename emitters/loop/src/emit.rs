@@ -7,8 +7,8 @@ use fusebox_core::indexing::IndexingMap;
 use crate::plan::distributed;
 use crate::roots::{LoopResults, RootGroup};
 
-/// Builds the kernel of a plan from [`crate::plan::plan`]. The kernel has one loop over a thread's
-/// points for each nest.
+/// Builds the kernel for a plan that [`crate::plan::plan`] computed. For each nest, the kernel has
+/// one loop over the points of a thread.
 pub fn emit(task: &Task<LoopResults>, plan: &Plan) -> Result<Kernel, EmitError> {
     let (visits, dealing) = distributed(task, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(task.fusion);
@@ -41,7 +41,7 @@ pub fn emit(task: &Task<LoopResults>, plan: &Plan) -> Result<Kernel, EmitError> 
     kernel.finish(&outputs)
 }
 
-/// Computes the values of a group at an index and writes them to its outputs.
+/// Computes the values of a group at an index and writes them to the group's outputs.
 fn write(b: &mut FunctionBuilder, group: &RootGroup, values: &Subgraph, index: &[Value], outputs: &mut [Value]) {
     let values = b.call_subgraph(values, index, &[]);
     for (&(_, value), output) in group.outputs.iter().zip(outputs) {

@@ -1,6 +1,6 @@
-//! Split of dimensions that a reshape has merged. For example, if the kernel reads a dimension of
-//! size 63 as 7 rows of 9 elements, it visits the points in a loop over 7 and a loop over 9. The
-//! innermost loop then contains no index division.
+//! Splits dimensions that a reshape has merged. For example, if the kernel reads a dimension of
+//! size 63 as 7 rows of 9 elements, a loop of 7 iterations around a loop of 9 iterations visits the
+//! points. The innermost loop then contains no index division.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,16 @@ use fusebox_core::indexing::{
 
 use crate::roots::RootGroup;
 
-/// Largest size of an expression that is searched for factors. The search of larger expressions
-/// takes long and does not help to choose the loops.
+/// Largest size of expressions in which the emitter searches for factors. The search of larger
+/// expressions takes long and does not help to choose the loops.
 const LARGEST: u32 = 256;
 
-/// Largest number of reshapes that merge dimensions. With more, composed maps may be larger than
-/// [`LARGEST`], and the composition takes long.
+/// Largest number of merging reshapes for which the emitter splits dimensions. With more reshapes,
+/// composed maps may be larger than [`LARGEST`], and the composition takes long.
 const MOST_MERGES: usize = 16;
 
-/// Returns the dimensions of a group's results, each split into the factors with which the kernel
-/// reads the operands: `[20000, 63]` as `[[20000], [7, 9]]`.
+/// Splits each dimension of a group's results into the factors with which the kernel reads the
+/// operands. For example, `[20000, 63]` becomes `[[20000], [7, 9]]`.
 pub fn factors(fusion: &Fusion, group: &RootGroup) -> Vec<Vec<i64>> {
     let computation = fusion.computation();
     let mut periods = vec![BTreeSet::new(); group.dims.len()];
@@ -76,10 +76,10 @@ fn position(computation: &Computation, id: InstrId, map: &IndexingMap) -> Option
     (position.size() <= LARGEST).then(|| simplify_expr(&position, &Bounds::of_domain(map)))
 }
 
-/// Adds the periods of all digits of the index that an expression uses to `periods`. A digit is an
-/// index divided by a constant, modulo a constant. If the whole expression consists of adjacent
-/// digits of one dimension, returns this dimension and the number of elements after which the
-/// lowest digit changes.
+/// Finds the digits of the index that an expression uses, and adds their periods to `periods`. A
+/// digit is an index divided by a constant, modulo a constant. If the whole expression consists of
+/// adjacent digits of one dimension, returns this dimension and the number of elements after which
+/// the lowest digit changes.
 fn periods_of(expr: &Expr, periods: &mut [BTreeSet<i64>]) -> Option<(usize, i64)> {
     match expr.kind() {
         ExprKind::Dim(dimension) => Some((*dimension as usize, 1)),
@@ -103,7 +103,8 @@ fn periods_of(expr: &Expr, periods: &mut [BTreeSet<i64>]) -> Option<(usize, i64)
     }
 }
 
-/// Splits a dimension into factors. Returns one factor if the periods do not divide each other.
+/// Splits a dimension into factors. If a period is not a multiple of the previous period, returns
+/// the whole dimension as one factor.
 fn factors_of(size: i64, periods: &BTreeSet<i64>) -> Vec<i64> {
     let mut factors = Vec::new();
     let mut below = 1;

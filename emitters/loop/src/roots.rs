@@ -9,7 +9,7 @@ use fusebox_core::launch::worth_sharing;
 
 use crate::accept::check;
 
-/// The results of a fusion that the emitter supports.
+/// The results of a supported fusion.
 pub struct LoopResults {
     /// Groups of results, in the order in which their dimensions first occur.
     pub groups: Vec<RootGroup>,
@@ -22,18 +22,19 @@ impl Analysis for LoopResults {
     }
 }
 
-/// Roots of equal dimensions with common operands.
+/// A group of roots that have equal dimensions and common operands.
 #[derive(Clone)]
 pub struct RootGroup {
     /// Dimensions of the roots.
     pub dims: Vec<i64>,
-    /// Expensive instructions of the roots, which the kernel should compute or read only once for
+    /// Expensive instructions of the roots. The kernel should compute or read them only once for
     /// all roots.
     pub needs: HashSet<InstrId>,
-    /// The roots, each once.
+    /// The roots, without duplicates.
     pub instructions: Vec<InstrId>,
-    /// `(output, result)`: the number of the output in the kernel, and the number of its value
-    /// among the leaves of `instructions`. A root that occurs twice has two outputs and one value.
+    /// Pairs `(output, result)`. `output` is the number of an output of the kernel, and `result` is
+    /// the position of the output's value in the list of all leaves of `instructions`. A root that
+    /// occurs twice has two outputs and one value.
     pub outputs: Vec<(usize, usize)>,
 }
 
@@ -44,8 +45,8 @@ impl RootGroup {
     }
 
     /// Whether the group's loop should also compute results that need the instructions `needs`.
-    /// This is the case if they have instructions in common with the group, or if one of the two
-    /// needs no expensive instructions. If results are unrelated, separate loops are better,
+    /// This is the case if the group needs one of these instructions too, or if either the group or
+    /// the results need no expensive instruction. For unrelated results, separate loops are better,
     /// because each loop reads fewer arrays.
     pub fn goes_with(&self, needs: &HashSet<InstrId>) -> bool {
         self.needs.is_empty() || needs.is_empty() || !self.needs.is_disjoint(needs)

@@ -1,4 +1,4 @@
-//! Grouping of the results into loop nests, and the points of these nests.
+//! Groups of results that one loop nest computes, and the points of each nest.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
@@ -9,12 +9,12 @@ use fusebox_core::launch::{Nest, cost_per_point};
 use crate::factors::{factors, from_digits};
 use crate::roots::{RootGroup, is_elementwise};
 
-/// Largest number of elements read per point for which computing several points per thread pays.
+/// Largest number of elements that a point may read if a thread computes several points.
 const MOST_READS_WITH_LANES: i64 = 8;
 /// Largest number of vectors of the widest type that a thread may hold per operand.
 const MOST_VECTORS: i64 = 4;
-/// Length of a row below which the kernel merges all dimensions of an elementwise fusion, if blocks
-/// have one thread.
+/// For blocks of one thread: if rows of an elementwise fusion are shorter than this length, the
+/// kernel merges all dimensions.
 const SHORT_ROW: i64 = 64;
 
 /// A loop nest, and the results that are computed at each of its points.
@@ -91,9 +91,9 @@ fn factors_of_points(
     Some(factors(fusion, group))
 }
 
-/// Returns the number of lanes. It is the largest power of two that divides the number of points
-/// and keeps accesses small: accesses to the smallest type are at most one vector wide, accesses to
-/// the widest type at most a few vectors wide.
+/// Returns the number of lanes. This is the largest power of two that divides the number of points
+/// and keeps accesses small. An access to the smallest type is at most one vector wide. An access
+/// to the widest type is at most a few vectors wide.
 fn lanes(fusion: &Fusion, groups: &[RootGroup], device: &DeviceDescription) -> i64 {
     let computation = fusion.computation();
     let most_reads = computation.instructions.iter().map(|i| combined_elements(computation, i)).max().unwrap_or(1);

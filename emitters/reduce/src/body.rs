@@ -1,5 +1,5 @@
-//! The subgraph functions of one reduction group, which all emitters use. They compute operands at
-//! a point of the problem, combiners, and epilogues.
+//! The subgraph functions of one reduction group. All emitters use these functions. The functions
+//! compute operands at a point of the problem, combiners, and epilogues.
 
 use fusebox_core::analysis::{ReductionGroup, Start};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Type, Value};
@@ -29,7 +29,7 @@ pub struct PointValues {
 
 /// Start values of accumulators.
 pub struct StartValues {
-    /// Values that may be combined any number of times.
+    /// Values from which any number of accumulators may start.
     pub start: PerHero,
     initial: PerHero,
 }
@@ -39,7 +39,8 @@ pub struct ReductionBody<'g> {
     group: &'g ReductionGroup,
     visits: Vec<PointFunction>,
     initial: Subgraph,
-    /// For each hero and value, the position of its initial value among the results of `initial`.
+    /// For each hero and value, the position of the value's initial value among the results of
+    /// `initial`.
     initial_places: Vec<Vec<usize>>,
     combiners: Vec<Subgraph>,
     epilogues: Vec<EpilogueFunction>,
@@ -49,16 +50,16 @@ pub struct ReductionBody<'g> {
 struct PointFunction {
     index: IndexingMap,
     instructions: Vec<InstrId>,
-    /// Index of each instruction's first leaf among the leaves of all instructions.
+    /// Position of each instruction's first leaf in the list of all instructions' leaves.
     leaves: Vec<usize>,
     values: Subgraph,
 }
 
-/// Roots of equal dimensions with the same heroes.
+/// The epilogue function of roots that have equal dimensions and the same heroes.
 struct EpilogueFunction {
     index: IndexingMap,
     heroes: Vec<usize>,
-    /// `(output, result of the function)`
+    /// Pairs `(output, result of the function)`.
     outputs: Vec<(usize, usize)>,
     function: Subgraph,
 }
@@ -96,7 +97,7 @@ impl<'g> ReductionBody<'g> {
         &self.combiners[hero]
     }
 
-    /// Computes the initial values. Call it once, outside of all loops.
+    /// Computes the initial values. Call this function once, outside of all loops.
     pub fn starts(&self, b: &mut FunctionBuilder) -> StartValues {
         let values = b.call_subgraph(&self.initial, &[], &[]);
         let pick = |places: &Vec<usize>| places.iter().filter_map(|&place| values.get(place).copied()).collect();
@@ -152,7 +153,8 @@ impl<'g> ReductionBody<'g> {
         b.call_subgraph(&self.combiners[hero], &[], &[accumulator, values].concat())
     }
 
-    /// Combines the accumulators of all heroes. [`combine`](Self::combine) does this for one hero.
+    /// Combines the accumulators of all heroes with `values`. [`combine`](Self::combine) combines
+    /// the accumulator of one hero.
     pub fn combine_all(&self, b: &mut FunctionBuilder, accumulators: &[Vec<Value>], values: &[Vec<Value>]) -> PerHero {
         let pairs = accumulators.iter().zip(values).enumerate();
         pairs.map(|(hero, (accumulator, values))| self.combine(b, hero, accumulator, values)).collect()
@@ -169,7 +171,7 @@ impl<'g> ReductionBody<'g> {
         complete
     }
 
-    /// Applies the epilogues to complete results at the kept coordinates.
+    /// Completes the results `totals` and applies the epilogues to them, at the coordinates `kept`.
     pub fn finish(
         &self,
         b: &mut FunctionBuilder,
@@ -275,7 +277,7 @@ fn dims_of(fusion: &Fusion, id: InstrId) -> Vec<i64> {
     leaves.first().and_then(|leaf| leaf.as_array()).map(|array| array.dims.clone()).unwrap_or_default()
 }
 
-/// Returns the index of each instruction's first leaf among the leaves of all instructions.
+/// Returns the position of each instruction's first leaf in the list of all instructions' leaves.
 fn first_leaves(fusion: &Fusion, instructions: &[InstrId]) -> Vec<usize> {
     let mut next = 0;
     let mut first = |&id: &InstrId| {

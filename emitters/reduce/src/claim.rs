@@ -9,8 +9,9 @@ use fusebox_core::hlo::Op;
 const LEAST_REDUCED: f64 = 16.0;
 
 /// Returns the claim for a reduction. In kernels of other emitters, one thread reduces each result.
-/// A reduction's kernel visits the elements of its operands. In the same pass, the kernel computes
-/// instructions with the same number of elements, and other reductions of the same dimensions.
+/// A reduction's kernel visits all elements of the reduction's operands. In the same pass, the
+/// kernel computes instructions with the same number of elements, and other reductions of the same
+/// dimensions.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let reduce = computation.instruction(hero.anchor);

@@ -35,8 +35,8 @@ fn range_exprs(map: &IndexingMap) -> Vec<Expr> {
     (0..map.ranges.len() as u32).map(Expr::range).collect()
 }
 
-/// Emits the code of a block: `body(builder, group, block within the group, outputs)` returns the
-/// new outputs.
+/// A function that emits the code of a block. `body(builder, group, block within the group,
+/// outputs)` returns the new outputs.
 pub type BlockBody<'a> = dyn FnMut(&mut FunctionBuilder, usize, Value, &[Value]) -> Vec<Value> + 'a;
 
 /// Runs `body(group, block within the group, outputs)` in the blocks of each group. All threads of
@@ -66,7 +66,7 @@ fn from_group(
     let size = b.index(count);
     let own = b.cmpi(IntPredicate::Slt, block, size);
     let types: Vec<Type> = b.types_of(outputs);
-    // Both closures need `body`. Only one of them runs at a time.
+    // Both closures need `body`, but only one closure runs at a time.
     let body = std::cell::RefCell::new(body);
     b.scf_if(
         own,

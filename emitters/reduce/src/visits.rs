@@ -1,4 +1,4 @@
-//! Visits of a group, from the maps of any schedule.
+//! Visits of a group, computed from the maps of any schedule.
 
 use fusebox_core::analysis::ReductionGroup;
 use fusebox_core::emitter::Visit;

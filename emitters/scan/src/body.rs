@@ -1,4 +1,4 @@
-//! The computation of a scan, which does not depend on the order of the loops.
+//! The part of a scan's computation that does not depend on the order of the loops.
 //!
 //! ```text
 //! before = base = the initial value
@@ -71,7 +71,8 @@ pub struct StepChunk {
 }
 
 impl<'a> ScanBody<'a> {
-    /// Builds the kernel. `loops` builds the loops of a block and returns the outputs after them.
+    /// Builds the kernel. `loops` builds the loops of a block and returns the outputs after the
+    /// loops.
     ///
     /// # Errors
     /// If the kernel cannot be built.

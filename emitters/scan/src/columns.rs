@@ -10,9 +10,9 @@ use crate::plan::ColumnPlan;
 
 /// Loop-carried tensors.
 struct ColumnLoopState {
-    /// `[column]`: combinations of each line before the chunk.
+    /// Tensors `[column]` with the combinations of each line's elements before the chunk.
     tiles: PrefixValues,
-    /// `[column]`: combination of each line within the chunk.
+    /// Tensor `[column]` with the combination of each line's elements in the chunk.
     within: Value,
     outputs: Vec<Value>,
 }
@@ -96,8 +96,8 @@ impl ScanBody<'_> {
         ColumnLoopState::of(&state)
     }
 
-    /// Combines the elements of one step of all lines with the previous elements, and writes the
-    /// results.
+    /// Processes one step of all lines: combines its elements with the previous elements, and
+    /// writes the results.
     fn step_of_tile(
         &self,
         b: &mut FunctionBuilder,

@@ -56,8 +56,8 @@ impl ScanBody<'_> {
         state.split_off(3 * places.len())
     }
 
-    /// Combines the elements of one step of all lines. Returns, for each line, the combination of
-    /// its elements in the chunk so far, followed by the outputs.
+    /// Processes one step of all lines. Returns for each line the combination of its elements in
+    /// the chunk so far. The outputs follow these values.
     fn step_of_lines(
         &self,
         b: &mut FunctionBuilder,

@@ -6,8 +6,8 @@ use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, ElementType, InstrId, Op};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
-/// Largest number of elements that the emitters accept. No memory holds more, and counts up to this
-/// number do not overflow.
+/// Largest number of elements that the emitters accept. No memory holds more elements, and counts
+/// up to this number do not overflow.
 const MOST_ELEMENTS: i64 = 1 << 48;
 
 /// A fusion around a cumulative reduction.

@@ -171,7 +171,7 @@ impl AtomicScatter {
 }
 
 /// Returns the largest number of contiguous updates of a slice that one access can hold, and the
-/// operand dimension along which they are contiguous. The number is a power of two.
+/// operand dimension along which these updates are contiguous. The number is a power of two.
 pub fn most_lanes(problem: &ScatterProblem, device: &DeviceDescription) -> (i64, Option<usize>) {
     let shape = &problem.shape;
     let minor = shape.updates.len().wrapping_sub(1);

@@ -68,8 +68,8 @@ impl<'p> ScatterBody<'p> {
         all.unwrap_or_else(|| b.bool(true))
     }
 
-    /// Emits `0 <= value <= last` in the program's type. In an unsigned comparison, a negative
-    /// number is a huge number.
+    /// Emits the comparison `0 <= value <= last` in the program's integer type. In an unsigned
+    /// comparison, a negative number is a huge number.
     fn is_at_most(&self, b: &mut FunctionBuilder, value: Value, last: i64) -> Value {
         let (scalar, signed) =
             (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
@@ -86,7 +86,7 @@ impl<'p> ScatterBody<'p> {
         }
     }
 
-    /// Computes the start of a slice that fits, per operand dimension.
+    /// Computes the start of a slice, per operand dimension. The slice must be inside the operand.
     pub fn starts(&self, b: &mut FunctionBuilder, slice: &[Value], vector: &[Value]) -> Vec<Value> {
         let operand = &self.problem.shape.operand;
         let mut start = |dim: usize| match operand[dim].start {
@@ -98,8 +98,8 @@ impl<'p> ScatterBody<'p> {
         (0..operand.len()).map(&mut start).collect()
     }
 
-    /// Converts an index whose value is between 0 and `last`. Emits a clamp, which tells the host
-    /// this range. The compiler removes the clamp in a branch on the same condition.
+    /// Converts an index between 0 and `last` to the type `index`. Emits a clamp, from which the
+    /// host derives this range. The compiler removes the clamp in a branch on the same condition.
     fn bounded(&self, b: &mut FunctionBuilder, value: Value, last: i64) -> Value {
         let (scalar, signed) =
             (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
@@ -169,8 +169,8 @@ impl<'p> ScatterBody<'p> {
     ) -> Vec<Value> {
         let update = |(number, &output): (usize, &Value)| {
             b.atomic_rmw(output, at, |b, element| {
-                // The combiner needs elements of all outputs, but only their types matter for this
-                // output.
+                // The combiner takes elements of all outputs. The result for this output depends
+                // only on its own element, so updates replace the other elements.
                 let mut elements = updates.to_vec();
                 elements[number] = element;
                 self.combine(b, &elements, updates)[number]
@@ -191,15 +191,15 @@ pub fn reaches(ty: ElementType, last: i64) -> bool {
     bits >= 63 || last < (1 << bits) - 1
 }
 
-/// A function that applies a slice that fits. It takes `(slice, index vector, outputs)` and returns
-/// the new outputs.
+/// A function that applies one slice, which must be inside the operand. The function takes `(slice,
+/// index vector, outputs)` and returns the new outputs.
 pub type ApplySlice<'a> = dyn Fn(&mut FunctionBuilder, &[Value], &[Value], &[Value]) -> Vec<Value> + 'a;
 
 /// The body of nested loops. It takes `(coordinates, state)` and returns the next state.
 type LoopBody<'a> = dyn FnMut(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value> + 'a;
 
-/// Emits nested loops. Each of `bounds` is the first index and the end of a loop. The last loop is
-/// the innermost.
+/// Emits nested loops. Each entry of `bounds` consists of the first index and the end of a loop.
+/// The last loop is the innermost.
 pub fn nest(
     b: &mut FunctionBuilder,
     bounds: &[(Value, Value)],

@@ -6,12 +6,13 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, HeroPlace};
 use fusebox_core::hlo::InstrId;
 
-/// Number of updates of one window that a thread or a vector combines per read of an index vector.
+/// Number of updates of one window that a thread or a vector combines for each read of an index
+/// vector.
 const UPDATES_PER_INDEX: i64 = 32;
 
-/// Returns the claim for a scatter, which needs a separate kernel. The results of the scatter start
-/// from its operand. The kernel reads every update once, and an index vector once for every few
-/// updates.
+/// Returns the claim for a scatter, which needs a separate kernel. The initial values of the
+/// results are the scatter's operands. The kernel reads every update once, and an index vector once
+/// for every few updates.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let scatter = computation.instruction(hero.anchor);

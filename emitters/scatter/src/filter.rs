@@ -29,22 +29,23 @@ pub fn list_bytes(problem: &ScatterProblem) -> u32 {
     (CHUNK * (4 + index_bytes * (1 + problem.shape.components.len() as i64))) as u32
 }
 
-/// The range of positions of a block in the operand dimension `dim`, which is distributed over
-/// blocks.
+/// A filter for the slices of one block. The operand dimension `dim` is distributed over blocks,
+/// and `own` is the block's range of positions in this dimension.
 struct SliceFilter<'a, 'p> {
     body: &'a ScatterBody<'p>,
     dim: usize,
     own: (Value, Value),
 }
 
-/// `positions`, `is mine`, and the index vectors' components: tensors of [`CHUNK`] elements.
+/// The lists `positions` and `is mine`, and one list for each component of the index vectors. Each
+/// list is a tensor of [`CHUNK`] elements.
 struct SliceLists {
     positions: Value,
     mine: Value,
     vectors: Vec<Value>,
 }
 
-/// Visits all slices in order. Applies the slices that fit and start in the block's range of
+/// Visits all slices in order. Applies each slice that fits and starts in the block's range of
 /// operand dimension `dim`. `own` is the first position and the end of this range. Slices have size
 /// 1 in this dimension.
 pub fn walk_own(
@@ -103,7 +104,7 @@ impl SliceFilter<'_, '_> {
         [lists.all(), outputs].concat()
     }
 
-    /// Stores the index vectors, and for each slice whether the slice belongs to the block.
+    /// Stores for each slice the index vector, and whether the slice belongs to the block.
     fn look(&self, b: &mut FunctionBuilder, (first, length): (Value, i64), lists: &SliceLists) -> SliceLists {
         let components = lists.vectors.len();
         let (zero, one, end) = (b.index(0), b.index(1), b.index(length));
@@ -173,7 +174,8 @@ impl SliceLists {
         [&[self.positions, self.mine], self.vectors.as_slice()].concat()
     }
 
-    /// Splits a state into the lists, which are its first values, and the remaining values.
+    /// Splits a state into the lists and the remaining values. The lists are the state's first
+    /// values.
     fn split(state: &[Value], components: usize) -> (SliceLists, &[Value]) {
         let (lists, rest) = state.split_at(2 + components);
         (SliceLists { positions: lists[0], mine: lists[1], vectors: lists[2..].to_vec() }, rest)

@@ -1,5 +1,5 @@
-//! Emitters for scatters. A kernel combines updates into an output that starts from the operand's
-//! value. See README.md.
+//! Emitters for scatters. A kernel combines updates into an output. The output's initial value is
+//! the operand. See README.md.
 //!
 //! ```text
 //! claim.rs     claims for scatters

@@ -6,12 +6,12 @@ use fusebox_core::analysis::{Combination, ScatterShape};
 use fusebox_core::emitter::{Analysis, Decline, Fusion, Work};
 use fusebox_core::hlo::{BinaryOp, Computation, ElementType, InstrId, Op};
 
-/// Maximum number of updates that the emitters accept. No memory holds more, and smaller counts in
-/// a plan do not overflow.
+/// Maximum number of updates that the emitters accept. No memory holds more updates, and smaller
+/// counts in a plan do not overflow.
 const MOST_POINTS: i64 = 1 << 40;
 
-/// Maximum number of reads of index vectors for which a visit of all slices by every element is
-/// cheap. Up to this number, a deterministic result is preferred.
+/// Maximum number of reads of index vectors for which it is cheap to visit all slices for every
+/// element. Up to this number, schedules with a deterministic result are preferred.
 const CHEAP_WALK: i64 = 1 << 24;
 
 /// The scatter of a fusion.
@@ -19,7 +19,7 @@ pub struct ScatterProblem {
     pub instruction: InstrId,
     /// Correspondence between the dimensions of the scatter's operands.
     pub shape: ScatterShape,
-    /// Numbers of the parameters from which the outputs start.
+    /// Numbers of the parameters that are the initial values of the outputs.
     pub initial: Vec<u32>,
     pub indices: InstrId,
     /// Whether the fusion reads index vectors in a different order than memory, for example because
@@ -31,7 +31,7 @@ pub struct ScatterProblem {
     pub updates: Vec<InstrId>,
     /// Element types of the outputs.
     pub elements: Vec<ElementType>,
-    /// Combination of each output's element with its update.
+    /// For each output, the operation that combines an element with its update.
     pub combinations: Vec<Combination>,
 }
 
@@ -139,9 +139,9 @@ impl ScatterProblem {
         self.shape.unique || self.combinations.iter().zip(&self.elements).all(|(c, &e)| c.is_order_free(e))
     }
 
-    /// Whether one atomic operation can update an element of each output. An atomic operation can
-    /// only replace elements wider than eight bytes. Additions of complex numbers are an exception,
-    /// because the two parts are added separately.
+    /// Whether one atomic operation can update an element of each output. For elements wider than
+    /// eight bytes, replacement is the only atomic operation. Additions of complex numbers are an
+    /// exception, because the two parts are added separately.
     pub fn can_be_atomic(&self) -> bool {
         self.combinations.iter().zip(&self.elements).all(|(combination, element)| match combination {
             Combination::Joint => false,
@@ -156,7 +156,7 @@ impl ScatterProblem {
         self.shape.slices().saturating_mul(self.shape.window_elements())
     }
 
-    /// Whether a visit of all slices by every element reads few index vectors.
+    /// Whether a kernel that visits all slices for every element reads few index vectors.
     fn is_cheap_to_walk(&self) -> bool {
         self.shape.operand_elements().saturating_mul(self.shape.slices()) <= CHEAP_WALK
     }

@@ -17,7 +17,7 @@ use crate::body::ScatterBody;
 use crate::problem::ScatterProblem;
 use crate::schedule::{MOST_BLOCKS, ScatterSchedule, THREADS, runtime_starts};
 
-/// Number of slices whose updates a thread reads before it combines the first of them.
+/// Number of slices whose updates a thread reads before it combines the first update.
 const READ_AHEAD: i64 = 4;
 /// Time in which a thread compares and combines an update, in additions.
 const COMPARING: f64 = 4.0;
@@ -44,7 +44,7 @@ pub struct RunScatter {
 /// Updates that a thread holds in registers.
 #[derive(Clone)]
 struct PendingUpdates {
-    /// Whether the thread holds updates. It holds only updates of slices that fit.
+    /// Whether the thread holds updates. The thread holds only updates of slices that fit.
     any: Value,
     /// Index vector of the held updates.
     vector: Vec<Value>,
@@ -213,8 +213,8 @@ impl RunScatter {
         self.write(b, body, held.any, &held, window, outputs)
     }
 
-    /// Reads the index vector and the updates of slice `first + number`. If there is no such slice,
-    /// reads the last slice and marks the result as holding no updates.
+    /// Reads the index vector and the updates of slice `first + number`. If this slice does not
+    /// exist, reads the last slice instead, and marks the result as empty.
     fn read(
         &self,
         b: &mut FunctionBuilder,
@@ -313,7 +313,8 @@ impl RunScatter {
         PendingUpdates { any: b.bool(false), vector, values }
     }
 
-    /// Splits a state into the held updates, which are its first values, and the outputs.
+    /// Splits a state into the held updates and the outputs. The held updates are the state's first
+    /// values.
     fn split<'s>(&self, body: &ScatterBody, state: &'s [Value]) -> (PendingUpdates, &'s [Value]) {
         let (components, arrays) = (body.problem.shape.components.len(), body.problem.shape.arrays);
         let (vector, rest) = state[1..].split_at(components);

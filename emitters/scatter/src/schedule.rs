@@ -31,7 +31,7 @@ pub trait ScatterSchedule: Sized {
         Ok(())
     }
 
-    /// Chooses the sizes that the configuration leaves open.
+    /// Chooses all sizes that the configuration does not set.
     fn new(
         problem: &ScatterProblem,
         device: &DeviceDescription,
@@ -40,11 +40,11 @@ pub trait ScatterSchedule: Sized {
 
     fn launch(&self) -> LaunchDimensions;
 
-    /// Returns the map `(th, bl)[…]{starts…} -> index of the output`. It has a point for every
+    /// Returns the map `(th, bl)[…]{starts…} -> index of the output`. The map has a point for every
     /// update, or for every element of the output.
     fn map(&self, shape: &ScatterShape) -> IndexingMap;
 
-    /// Returns the plan of an output that starts from parameter `initial`.
+    /// Returns the plan of an output whose initial value is parameter `initial`.
     fn output(&self, shape: &ScatterShape, initial: u32) -> OutputPlan {
         OutputPlan::updates(self.map(shape), initial)
     }
@@ -149,8 +149,8 @@ pub fn evenly(launch: LaunchDimensions, array: InstrId, dims: &[i64]) -> Visit {
     Visit { map, values: vec![array], given: Vec::new() }
 }
 
-/// Adds a runtime variable for each component of an index vector. The range of the variable has
-/// only starts of slices that fit.
+/// Adds a runtime variable for each component of an index vector. The range of the variable
+/// contains only starts of slices that fit.
 pub fn runtime_starts(map: &mut IndexingMap, shape: &ScatterShape) -> Vec<Expr> {
     let start = |(number, &dim): (usize, &usize)| {
         let bounds = Interval::new(0, shape.operand[dim].last_start());

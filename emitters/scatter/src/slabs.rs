@@ -20,10 +20,10 @@ const BYTES_PER_BLOCK: i64 = 64 << 10;
 const BYTES_PER_SLICE: i64 = 8;
 /// Cost of examining an index vector, in additions.
 const LOOK: f64 = 4.0;
-/// Cost of examining and listing a slice in the loops over a thousand slices, in additions.
-/// `LOOK_ELSEWHERE` is added for each component of an index vector, if the fusion reads index
-/// vectors from other positions than the slice's. The kernel then computes the position for each
-/// slice.
+/// Cost of examining and listing a slice in the loops over a thousand slices, in additions. If the
+/// fusion reads index vectors at other positions than those of the slices, the kernel computes
+/// these positions for each slice. In this case, `LOOK_ELSEWHERE` is added for each component of an
+/// index vector.
 const LOOK_ALONG: f64 = 1.0;
 const LOOK_ELSEWHERE: f64 = 2.0;
 /// Cost of applying a slice, in additions. `APPLY_ELEMENT` is added for each element, and
@@ -46,8 +46,8 @@ pub enum DistributedAxis {
 }
 
 impl DistributedAxis {
-    /// Returns the operand dimension that is distributed, if every slice belongs entirely to one
-    /// block. The other blocks then skip the slice.
+    /// If every slice belongs entirely to one block, returns the operand dimension that is
+    /// distributed. The other blocks then skip the slice.
     fn filtered(self, shape: &ScatterShape) -> Option<usize> {
         match self {
             DistributedAxis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
@@ -191,7 +191,7 @@ impl SlabScatter {
         self.axis.filtered(shape)
     }
 
-    /// Returns the first position of the block along the axis, and the end of its range.
+    /// Returns the block's range of positions along the axis: the first position, and the end.
     fn own_positions(&self, b: &mut KernelBuilder) -> Option<(Value, Value)> {
         if self.axis == DistributedAxis::Whole {
             return None;
@@ -203,7 +203,7 @@ impl SlabScatter {
         Some((first, end))
     }
 
-    /// Applies the block's part of a slice that fits.
+    /// Applies the block's part of a slice. The slice must be inside the operand.
     fn slice(
         &self,
         b: &mut FunctionBuilder,
@@ -256,12 +256,12 @@ fn is_dealt_faster(problem: &ScatterProblem, blocks: i64, device: &DeviceDescrip
     look + apply / blocks as f64 <= apply
 }
 
-/// Returns the axis to distribute, its size, and the number of which the positions of a block are a
-/// multiple. Prefers slices if blocks with different slices never write the same element, because
-/// no work is then repeated. The second choice is a dimension that every slice spans from the
-/// start, because each block then repeats only the reads of index vectors. The last choice is the
-/// largest dimension that index vectors address, because each block then skips the slices of the
-/// other blocks.
+/// Returns the axis to distribute, its size, and a unit. The number of positions of a block is a
+/// multiple of the unit. Prefers slices if blocks with different slices never write the same
+/// element, because no work is then repeated. The second choice is a dimension that every slice
+/// spans from the start, because each block then repeats only the reads of index vectors. The last
+/// choice is the largest dimension that index vectors address. With this choice, each block has to
+/// skip the slices of the other blocks.
 fn axis(problem: &ScatterProblem, wanted_blocks: i64) -> (DistributedAxis, i64, i64) {
     let shape = &problem.shape;
     if wanted_blocks <= 1 {

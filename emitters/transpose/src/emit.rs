@@ -21,7 +21,8 @@ struct PartFunction<'a> {
 }
 
 impl PartFunction<'_> {
-    /// Returns the index of the part for an index of the normal form, and the part's values there.
+    /// Converts an index of the normal form to an index of the part. Returns this index, and the
+    /// part's values at the index.
     fn values(&self, b: &mut FunctionBuilder, index: &[Value], moved: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let index = b.apply_indexing(&self.index, index);
         let values = match &self.function {
@@ -42,7 +43,7 @@ impl PartFunction<'_> {
 /// Functions and values that the loops' bodies need.
 struct TransposeFunctions<'a> {
     problem: &'a TransposeProblem,
-    /// For each moved array, the fusion's parameter, if the array is a parameter.
+    /// The fusion's parameter for each moved array, or `None` if the array is not a parameter.
     parameters: Vec<Option<Value>>,
     readings: Vec<PartFunction<'a>>,
     writings: Vec<PartFunction<'a>>,
@@ -89,9 +90,9 @@ impl<'a> TransposeFunctions<'a> {
         TransposeFunctions { problem, parameters, readings, writings }
     }
 
-    /// Returns, for each moved array, its parameter and the part that has its elements. Returns
-    /// `None` unless all moved arrays are parameters that vectors of `lanes` lanes can read, and
-    /// unless the reading loops write no outputs.
+    /// Returns for each moved array its parameter, and the part that contains its elements. All
+    /// moved arrays must be parameters that vectors of `lanes` lanes can read, and the reading
+    /// loops must write no outputs. Otherwise returns `None`.
     fn vectors(&self, lanes: i64) -> Option<Vec<(Value, &PartFunction<'a>)>> {
         let vector = |array: usize| {
             let body = self.readings.iter().find(|body| body.part.moves.iter().any(|&(moved, _)| moved == array))?;
@@ -130,8 +131,8 @@ impl<'a> TransposeFunctions<'a> {
         }
     }
 
-    /// Writes cache lines of the transposes, which are the results. `index` is an index of the
-    /// operand.
+    /// Writes cache lines of the results. The results are the transposes themselves. `index` is an
+    /// index of the operand.
     fn write_lines(
         &self,
         b: &mut FunctionBuilder,

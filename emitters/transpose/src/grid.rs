@@ -59,8 +59,8 @@ pub fn map_over(threads: i64, blocks: i64, loops: &[(&str, i64)]) -> IndexingMap
 /// A loop nest over part of a tile.
 #[derive(Clone, Debug)]
 pub struct TileNest {
-    /// `(th, bl)[loops] -> operand's index in normal form, then the position in the tile, if there
-    /// is one`
+    /// Map `(th, bl)[loops] -> operand's index in normal form`. If there is a tile, the map's last
+    /// results are the position in the tile.
     pub map: IndexingMap,
     /// Range variables to unroll.
     pub unroll: Vec<usize>,

@@ -49,8 +49,8 @@ fusebox_core::emitters! {
     "panel-transpose" => TransposeEmitter { blocks: Blocks::OfOneThread, check: panels::check, schedule: panels::schedule },
 }
 
-/// An emitter for one schedule: the blocks and the problems that the schedule supports, and its
-/// loops.
+/// An emitter for one schedule. It states which blocks and problems the schedule supports, and
+/// returns the schedule's loops.
 struct TransposeEmitter {
     blocks: Blocks,
     check: fn(&TransposeProblem, &DeviceDescription) -> Result<(), Decline>,
@@ -79,7 +79,8 @@ impl Strategy for TransposeEmitter {
     }
 }
 
-/// Declines problems whose rows do not become columns, for schedules that need this.
+/// Declines problems whose rows do not become columns. Schedules that transpose rows to columns
+/// call this check.
 fn rows_turn(problem: &TransposeProblem) -> Result<(), Decline> {
     if problem.form.keeps_minor() {
         Err(Decline::new("the minor dimension does not move: no rows become columns"))

@@ -1,5 +1,5 @@
 //! A schedule for blocks of one thread, for results whose rows are whole cache lines. The kernel
-//! copies small tiles to the stack row by row, then transposes them in registers, so that each
+//! copies small tiles to the stack row by row, then transposes the tiles in registers, so that each
 //! store writes a whole cache line. See README.md for the picture.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
@@ -194,8 +194,8 @@ impl LineTileSchedule {
     /// `first` on. Visits only units whose first column is in the range `places` of the operand's
     /// columns.
     ///
-    /// Units along the result's rows come first. One loop visits all units, because LLVM would
-    /// unroll a short inner loop.
+    /// The loop visits all units along the result's rows before it moves on to the next columns. It
+    /// is a single loop, because LLVM would unroll a short inner loop.
     fn units(&self, panels: i64, width: i64, first: i64, places: Interval) -> TileNest {
         let line = self.unit.line;
         let lines = self.grid.tile[self.long] / line;

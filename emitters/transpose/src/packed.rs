@@ -1,6 +1,6 @@
-//! A schedule for blocks of many threads and elements of one or two bytes. The tile holds whole
-//! words of 32 bits, and each thread transposes `V` by `V` elements in registers. See README.md for
-//! the picture.
+//! A schedule for blocks of many threads and elements of one or two bytes. The tile consists of
+//! whole words of 32 bits, each with `V` elements. A thread transposes squares of `V` by `V`
+//! elements in registers. See README.md for the picture.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
@@ -15,9 +15,9 @@ use crate::schedule::TransposeSchedule;
 const WORD: i64 = 4;
 /// Number of threads of a block: four warps.
 const THREADS: i64 = 128;
-/// Least number of words of a row. With fewer, most threads of a warp would be idle.
+/// Least number of words of a row. With fewer words, most threads of a warp would be idle.
 const LEAST_WORDS: i64 = 10;
-/// Number of a thread's reads that are unrolled.
+/// Number of unrolled reads of a thread.
 const UNROLLED: i64 = 8;
 
 /// # Errors
@@ -70,7 +70,7 @@ struct WordTileSchedule {
 }
 
 impl WordTileSchedule {
-    /// Chooses the sizes that the configuration leaves open.
+    /// Chooses all sizes that the configuration does not set.
     fn new(
         problem: &TransposeProblem,
         device: &DeviceDescription,
@@ -114,7 +114,8 @@ impl WordTileSchedule {
         }
     }
 
-    /// Returns the loops that read words along the operand's rows, one per thread.
+    /// Returns the loops that read words along the operand's rows. Each thread reads one word at a
+    /// time.
     fn reading(&self) -> TileNest {
         let (rows, words) = (self.grid.tile[self.long], self.grid.tile[self.short] / self.word);
         let steps = ceil_div(rows * words, self.threads);

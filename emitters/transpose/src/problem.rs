@@ -9,7 +9,7 @@ use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 /// Largest number of bytes of a row that is short.
 const SHORT_ROW_BYTES: i64 = 16;
 
-/// A fusion around transposes of one form.
+/// A fusion around transposes with one normal form.
 pub struct TransposeProblem {
     pub form: NormalTranspose,
     /// Arrays whose elements move, without duplicates.
@@ -52,14 +52,14 @@ impl MovedArray {
     }
 }
 
-/// Instructions of equal dimensions. One function computes their values.
+/// A group of instructions with equal dimensions. One function computes the values of the group.
 #[derive(Default)]
 pub struct IndexedValues {
     pub dims: Vec<i64>,
     pub instructions: Vec<InstrId>,
-    /// `(number in moved, number in instructions)`: values that move.
+    /// Values that move, as pairs `(number in moved, number in instructions)`.
     pub moves: Vec<(usize, usize)>,
-    /// `(output, number in instructions)`: values that are written.
+    /// Values that the kernel writes, as pairs `(output, number in instructions)`.
     pub outputs: Vec<(usize, usize)>,
 }
 

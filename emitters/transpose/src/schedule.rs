@@ -24,16 +24,16 @@ pub struct TransposeSchedule {
     /// Dimensions of the tile of each moved array. `None` if elements go directly from operand to
     /// result.
     pub tile: Option<Vec<i64>>,
-    /// Dimensions of a small tile, for blocks of one thread. With this tile, the last two variables
-    /// of the writing loops get two separate loops. The first loop stores elements with these
-    /// variables swapped. The second loop computes the epilogue, so that the code has only one copy
-    /// of the epilogue.
+    /// Dimensions of a small tile, for blocks of one thread. With this tile, there are two separate
+    /// loops over the last two variables of the writing loops. The first loop stores elements in
+    /// the small tile, with these variables swapped. The second loop computes the epilogue, so that
+    /// the code has only one copy of the epilogue.
     pub transposed_tile: Option<[i64; 2]>,
-    /// Unit of a tile that the kernel transposes in registers and writes, for blocks of one thread.
-    /// The last two range variables of the writing loops are positions in a unit.
+    /// For blocks of one thread: the part of a tile (unit) that the kernel transposes in registers
+    /// at a time. The last two range variables of the writing loops are positions in a unit.
     pub unit: Option<RegisterUnit>,
-    /// Whether the kernel writes cache lines past the caches, because the caches cannot hold the
-    /// results.
+    /// Whether the kernel writes cache lines by stores that bypass the caches, because the caches
+    /// cannot hold the results.
     pub past_caches: bool,
     /// Number of elements of one vector access.
     pub lanes: i64,
@@ -89,7 +89,7 @@ impl TransposeSchedule {
         }
     }
 
-    /// Returns the visits before and after the transposes.
+    /// Returns the visits of the instructions before and after the transposes.
     fn visits(&self, problem: &TransposeProblem) -> Vec<Visit> {
         let reading = if self.tile.is_some() { &self.reading } else { &self.writing };
         let visit = |map, part: &IndexedValues, given| Visit { map, values: part.instructions.clone(), given };
@@ -103,8 +103,8 @@ impl TransposeSchedule {
         before.chain(behind).collect()
     }
 
-    /// Returns the work. Elements go through tiles. The kernel transposes them one by one in the
-    /// tiles, or vector by vector in registers.
+    /// Returns the work of moving elements through tiles. The kernel transposes elements one by one
+    /// in the tiles, or vector by vector in registers.
     fn work(&self, problem: &TransposeProblem) -> Work {
         let elements = problem.form.element_count() as f64;
         let tiles = usize::from(self.tile.is_some()) + usize::from(self.transposed_tile.is_some());
@@ -140,16 +140,16 @@ impl TransposeSchedule {
     }
 }
 
-/// Returns the map from the nest's points to indices in an array of dimensions `dims` that has the
-/// same number of elements as the operand.
+/// Returns the map from the nest's points to indices in an array with dimensions `dims`. The array
+/// must have as many elements as the operand.
 pub fn operand_index(problem: &TransposeProblem, nest: &TileNest, dims: &[i64]) -> IndexingMap {
     let rank = problem.form.dims.len();
     let results = reshaped(&nest.map.results[..rank], &problem.form.dims, dims);
     IndexingMap { results, ..nest.map.clone() }
 }
 
-/// Returns the map from the nest's points to indices in an array of dimensions `dims` that has the
-/// same number of elements as the result.
+/// Returns the map from the nest's points to indices in an array with dimensions `dims`. The array
+/// must have as many elements as the result.
 pub fn result_index(problem: &TransposeProblem, nest: &TileNest, dims: &[i64]) -> IndexingMap {
     let form = &problem.form;
     let index: Vec<_> = form.permutation.iter().map(|&dim| nest.map.results[dim].clone()).collect();

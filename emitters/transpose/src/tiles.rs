@@ -47,7 +47,7 @@ pub fn schedule(
 struct SharedTileSchedule {
     grid: OperandGrid,
     threads: i64,
-    /// Strides of the tile, by dimension of the operand.
+    /// Strides of the tile, one for each dimension of the operand.
     strides: Vec<i64>,
     /// Number of elements of the shared tile, including padding.
     size: i64,
@@ -56,7 +56,7 @@ struct SharedTileSchedule {
 }
 
 impl SharedTileSchedule {
-    /// Chooses the sizes that the configuration leaves open.
+    /// Chooses all sizes that the configuration does not set.
     fn new(
         problem: &TransposeProblem,
         device: &DeviceDescription,
@@ -151,8 +151,9 @@ impl SharedTileSchedule {
         }
     }
 
-    /// Returns the strides and the size of a tile. The padding enlarges the stride of the dimension
-    /// that is minor in the result, or second minor if the minor dimension does not move.
+    /// Returns the strides and the size of a tile. The padding enlarges the stride of one dimension
+    /// of the result: the minor dimension, or the second minor dimension if the minor dimension
+    /// does not move.
     fn layout(&self, problem: &TransposeProblem, padding: i64) -> (Vec<i64>, i64) {
         let form = &problem.form;
         let rank = form.dims.len();

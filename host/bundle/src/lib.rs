@@ -1,8 +1,8 @@
-//! Links the bundled emitters into the program. Only this crate names them.
+//! Links the bundled emitters into the program. No other crate names the crates of these emitters.
 //!
-//! The linker silently drops a crate that no other crate names, together with the crate's
-//! registration. So this crate names each emitter crate, and `tests/list.rs` checks that all
-//! emitters are registered.
+//! If no crate names an emitter's crate, the linker silently drops it, and its emitters are not
+//! registered. So this crate names each emitter crate, and `tests/list.rs` checks that all emitters
+//! are registered.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +18,7 @@ use fusebox_emitter_transpose as _;
 
 use fusebox_core::emitter::Emitter;
 
-/// Order of emitters in listings. Emitters that are not in this list come last.
+/// The order of emitters in listings. Emitters that are missing here come last.
 pub const ORDER: &[&str] = &[
     "loop",
     "concatenate",
@@ -58,7 +58,7 @@ pub const ORDER: &[&str] = &[
     "column-scan",
 ];
 
-/// Returns the bundled emitters, in [`ORDER`].
+/// Returns the bundled emitters in the order of [`ORDER`].
 pub fn emitters() -> Vec<Box<dyn Emitter>> {
     let mut emitters = fusebox_core::plugin::linked_emitters();
     emitters.sort_by_cached_key(|emitter| {

@@ -16,14 +16,14 @@ use crate::commands::new_emitter::NewEmitter;
 use crate::passes;
 use crate::progress::ProgressChoice;
 
-/// Name of the group of arguments to which --force applies.
+/// Name of the clap group of the arguments with which --force can be used.
 const FORCED: &str = "forced";
 
 /// Compiles and runs HLO. The code generators are plugins.
 #[derive(Debug, Parser)]
 #[command(name = "fusebox", version, about)]
 pub struct Arguments {
-    /// The subcommand to run.
+    /// The subcommand that is run.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -67,7 +67,7 @@ pub enum Command {
     ServeEmitter(ServeEmitter),
 }
 
-/// Arguments of the commands that compile a module.
+/// Arguments that all commands that compile a module have in common.
 #[derive(Clone, Debug, Args)]
 pub struct CommonArguments {
     /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), or - for text on standard input
@@ -81,7 +81,7 @@ pub struct CommonArguments {
     pub dump_to: Option<PathBuf>,
 }
 
-/// Options of compilation.
+/// Options that control the compilation.
 #[derive(Clone, Debug, Args)]
 pub struct CompilationArguments {
     /// Size limit of the module: bytes, or 512M, 4G, none
@@ -102,8 +102,8 @@ pub struct CompilationArguments {
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
     /// Memory limit of outputs and temporaries, without inputs and constants: bytes, or 512K, 64M,
-    /// 2G. Values are rematerialised to stay within the limit; a program that still exceeds it is
-    /// an error
+    /// 2G. Values are rematerialised to stay within the limit; it is an error if the program still
+    /// exceeds the limit
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<SizeLimit>,
     /// Skip these HLO passes
@@ -118,7 +118,7 @@ pub struct CompilationArguments {
     pub mlir_passes: Vec<MlirPasses>,
 }
 
-/// How to read constants whose values a text elides.
+/// The values of constants that a text elides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ElidedConstants {
     /// Report an error
@@ -126,30 +126,31 @@ pub enum ElidedConstants {
     Refuse,
     /// Set all elements to 0
     Zero,
-    /// Set floats to random values from -1 to below 1 and all other types to 0 or 1, with the same
-    /// values in every run
+    /// Set floats to random values from -1 to below 1, and all other types to 0 or 1. The values
+    /// are the same in every run
     Random,
 }
 
-/// Which emitters to use, and how to load them.
+/// Options that choose emitters, and options that load emitters.
 #[derive(Clone, Debug, Default, Args)]
 #[command(group(ArgGroup::new(FORCED).multiple(true)))]
 pub struct EmitterChoice {
     /// Prefer an emitter: kind=name, kind=name@version, kind=./file.so, or ./file.so for all its
     /// kinds; may be repeated
     ///
-    /// The chosen emitters compute all fusions of the kind that they accept. Fusions that they
-    /// decline go to the other emitters; a warning states the number of these fusions. fusion:GLOB
-    /// or fingerprint:GLOB, as `fusebox explain` prints them, may replace the kind. Knobs follow
-    /// the name: `tiled-transpose{edge=64}`. If several options match a fusion, the last one wins;
-    /// options naming a fusion override options naming a kind
+    /// The chosen emitters build all fusions of the kind that they accept. Other emitters build the
+    /// fusions that they decline, and a warning states the number of these fusions. Instead of the
+    /// kind, write fusion:GLOB or fingerprint:GLOB to choose fusions by name or by fingerprint;
+    /// `fusebox explain` prints both. Knobs follow the name: `tiled-transpose{edge=64}`. If several
+    /// options match a fusion, the last one wins; options naming a fusion override options naming a
+    /// kind
     #[arg(long = "emitter", value_name = "SPEC", group = FORCED)]
     pub emitters: Vec<String>,
     /// Load this library; its emitters compete with the others on equal terms. May be repeated
     #[arg(long, value_name = "FILE")]
     pub load: Vec<PathBuf>,
     /// Fail if an emitter chosen with --emitter declines a fusion of its kind. In repro, bisect and
-    /// ab: accept an output folder that is not empty and replace files of the same names
+    /// ab: also write to an output folder that is not empty, and replace files there
     #[arg(long, requires = FORCED)]
     pub force: bool,
     /// Set a knob of the emitters chosen with --emitter; may be repeated. Other emitters choose
@@ -182,7 +183,7 @@ pub struct EmitterChoice {
     pub no_config: bool,
 }
 
-/// Whether to use the choices that `fusebox tune` has measured.
+/// Options for the choices that `fusebox tune` has stored.
 #[derive(Clone, Debug, Default, Args)]
 pub struct TunedChoice {
     /// File with the choices of `fusebox tune`; default: fusebox/tuned.redb in $XDG_CACHE_HOME or
@@ -194,7 +195,7 @@ pub struct TunedChoice {
     pub no_tuned: bool,
 }
 
-/// Where compiled programs are cached.
+/// Options for the cache of compiled programs.
 #[derive(Clone, Debug, Default, Args)]
 pub struct CacheChoice {
     /// Cache executables in this folder; default: the environment variable FUSEBOX_CACHE, if it is
@@ -249,8 +250,8 @@ pub struct Bench {
     pub progress: ProgressChoice,
     #[command(flatten)]
     pub inputs: InputChoice,
-    /// Print a profile instead: the time, bytes and emitter of every step, and its roof (the least
-    /// possible time) in percent of the time; with FILE, also write a trace for Perfetto
+    /// Print a profile instead: the time, bytes and emitter of every step, and the step's roof (the
+    /// least possible time) in percent of the time. With FILE, also write a trace for Perfetto
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub profile: Option<Option<PathBuf>>,
     /// Print one line of JSON
@@ -342,13 +343,13 @@ pub struct Tune {
     /// Measure fusions again even if they already have a choice
     #[arg(long, conflicts_with = "locked")]
     pub again: bool,
-    /// Before tuning, import the choices from this file, which --export has written
+    /// Before tuning, import the choices from this file, written by --export
     #[arg(long, value_name = "FILE")]
     pub import: Option<PathBuf>,
     /// At the end, write the choices for these modules to this file, as TOML
     #[arg(long, value_name = "FILE")]
     pub export: Option<PathBuf>,
-    /// Also print how far predicted times are from measured ones
+    /// Also print the differences between predicted and measured times
     #[arg(long)]
     pub predictions: bool,
     /// Tune fusions in isolation; skip the check in the whole program
@@ -407,7 +408,7 @@ pub struct Emitters {
     pub list: EmittersList,
 }
 
-/// Subcommands of `fusebox emitters`. The default is to list the emitters.
+/// Subcommands of `fusebox emitters`. Without a subcommand, the emitters are listed.
 #[derive(Debug, Subcommand)]
 pub enum EmittersCommand {
     /// List the available emitters
@@ -416,7 +417,7 @@ pub enum EmittersCommand {
     Inspect(Inspect),
     /// Compare the plugins of fusebox.toml with fusebox.lock, without running their code
     Verify(PinnedArguments),
-    /// Pin the plugins of fusebox.toml, as their files are now, in fusebox.lock
+    /// Pin the present files of the plugins of fusebox.toml in fusebox.lock
     Lock(PinnedArguments),
 }
 
@@ -486,14 +487,14 @@ pub struct Explain {
     /// the target is not sm_NN
     #[arg(long)]
     pub ptxas: bool,
-    /// Show instead what passes and fusion did to the instruction of this name, and why
+    /// Show instead how passes and fusion treated the instruction of this name, and why
     #[arg(long, value_name = "INSTR", conflicts_with = "ptxas")]
     pub why: Option<String>,
     /// Run the program, and show the measured time of each kernel next to the predicted one
     #[arg(long, conflicts_with_all = ["ptxas", "why"])]
     pub measure: bool,
-    /// Show instead how many bytes arguments, constants, outputs and temporaries take, and which
-    /// values are alive at the peak
+    /// Show instead the bytes of arguments, constants, outputs and temporaries, and the values that
+    /// are alive at the peak
     #[arg(long, conflicts_with_all = ["ptxas", "why", "measure"])]
     pub memory: bool,
     /// Write a page with a graph of the program, in which each fusion can be opened
@@ -551,7 +552,7 @@ pub struct Lower {
 pub struct ServeEmitter {
     /// The library
     pub library: PathBuf,
-    /// A file with the bytes of the library
+    /// File that contains the bytes of the library
     #[arg(long)]
     pub content: PathBuf,
     /// Memory limit of this process in bytes

@@ -1,5 +1,6 @@
-//! Opens the cache of compiled programs. The command line names its folder, else the variable
-//! `FUSEBOX_CACHE`, else `fusebox.toml`. By default there is no cache.
+//! Opens the cache of compiled programs. The folder of the cache comes from the command line.
+//! Without an option, it comes from the variable `FUSEBOX_CACHE`; without the variable, it comes
+//! from `fusebox.toml`. By default there is no cache.
 
 use std::path::Path;
 
@@ -16,7 +17,7 @@ const VARIABLE: &str = "FUSEBOX_CACHE";
 /// Default size limit of the cache.
 const LIMIT: SizeLimit = SizeLimit::bytes(2 << 30);
 
-/// Opens the cache for a module that lies in `folder`.
+/// Opens the cache for a module. `folder` is the folder of the module.
 pub fn open(choice: &CacheChoice, emitters: &EmitterChoice, folder: &Path) -> Result<Cache, Failure> {
     if choice.no_cache {
         return Ok(Cache::default());

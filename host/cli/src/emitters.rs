@@ -1,5 +1,6 @@
-//! Collects the emitters of a run: bundled ones, and those of the search path, `fusebox.toml` and
-//! the command line. Also collects the user's choices of emitters.
+//! Collects the emitters of a run: the bundled emitters, and the emitters of libraries. The
+//! libraries come from the search path, `fusebox.toml` and the command line. Also collects the
+//! user's choices of emitters.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,19 +28,19 @@ const ISOLATED_MEMORY: SizeLimit = SizeLimit::bytes(4 << 30);
 #[derive(Default)]
 struct LibraryToLoad {
     path: PathBuf,
-    /// Whether the search path names only the library's folder.
+    /// Whether the search path names the folder of the library instead of the library.
     in_folder: bool,
     isolation: Isolation,
-    /// Name and position of its entry in `fusebox.toml`.
+    /// Name and position of the library's entry in `fusebox.toml`, if it has one.
     plugin: Option<(String, FilePosition)>,
     /// Content of the file, if it has been read.
     file: Option<PluginFile>,
 }
 
-/// Returns all emitters for a module in `folder`, and the user's choices among them. The last
-/// choice that matches a fusion wins, and choices of the command line come after those of
-/// `fusebox.toml`. In each of these two groups, choices that name fusions come after choices that
-/// name kinds.
+/// Returns all emitters for a module in `folder`, and the user's choices of emitters in order. The
+/// last choice that matches a fusion wins. Choices in `fusebox.toml` come first, followed by
+/// choices on the command line. In each of these two groups, choices that name kinds precede
+/// choices that name fusions.
 pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure> {
     let settings = settings_of(choice, folder)?;
     let plugins = settings.as_ref().map(|settings| pinned(settings, choice.locked)).transpose()?.unwrap_or_default();
@@ -48,7 +49,7 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     let mut registry = bundled::emitters()?;
     for mut library in libraries(choice, plugins, &specs)? {
         match load(&mut registry, &mut library, choice) {
-            // A folder of plugins may hold other files.
+            // A folder of plugins may also contain files that are not plugins.
             Err(error) if library.in_folder && error.is_of_another_kind() => {
                 terminal::complain(&format!("warning: skipped: {error}"));
             }
@@ -64,7 +65,8 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     let mut overrides = Vec::new();
     for LocatedSpec { spec, place } in written {
         let found = match Override::resolve(&registry, spec, false) {
-            // Perhaps only other runs load the library with emitters of that kind.
+            // The choice may be intended for other runs, which load a library with emitters of this
+            // kind.
             Err(error @ OverrideError::Kind { .. }) => {
                 terminal::complain(&format!("{place}: warning: {error}"));
                 continue;
@@ -79,8 +81,8 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     Ok(Emitters { registry, overrides, ..Emitters::default() })
 }
 
-/// Prints a remark on each library that was built without optimisation. Commands that measure
-/// compile time call this.
+/// Prints a remark on each library that was built without optimisation. Commands that report the
+/// compile time call this function.
 pub fn remark_on_builds<'r>(registries: impl IntoIterator<Item = &'r Registry>) {
     let libraries: BTreeSet<&PathBuf> = registries.into_iter().flat_map(Registry::unoptimised).collect();
     for library in libraries {
@@ -92,12 +94,14 @@ pub fn remark_on_builds<'r>(registries: impl IntoIterator<Item = &'r Registry>) 
     }
 }
 
-/// Reads the `fusebox.toml` for this folder, unless there is none or the command ignores it.
+/// Reads the `fusebox.toml` for this folder. Returns `None` if there is no file, or if the command
+/// ignores the file.
 pub fn settings_of(choice: &EmitterChoice, folder: &Path) -> Result<Option<Settings>, Failure> {
     if choice.no_config { Ok(None) } else { settings(choice.config.as_deref(), folder) }
 }
 
-/// Reads the `fusebox.toml` for this folder, if there is one.
+/// Reads the `fusebox.toml` for this folder, or the file `config` instead. Returns `None` if there
+/// is no file.
 pub fn settings(config: Option<&Path>, folder: &Path) -> Result<Option<Settings>, Failure> {
     let path = match config {
         Some(path) => Some(path.into()),
@@ -106,9 +110,9 @@ pub fn settings(config: Option<&Path>, folder: &Path) -> Result<Option<Settings>
     path.map(|path| Settings::read(&path)).transpose().map_err(Failure::input)
 }
 
-/// Reads the plugins of a configuration file, each once, and compares them with their pins. A
-/// plugin without a pin is accepted unless `locked`, as it may be under development and rebuilt
-/// often.
+/// Reads each plugin of a configuration file once, and compares the plugin with its pin. If
+/// `locked` is false, a plugin without a pin is accepted, because its author may be developing it
+/// and rebuild it often.
 fn pinned(settings: &Settings, locked: bool) -> Result<Vec<LibraryToLoad>, Failure> {
     let lock = Lock::of_settings(&settings.path).map_err(Failure::input)?;
     let read = |Plugin { name, library, place, isolation }: &Plugin| {
@@ -140,7 +144,7 @@ pub fn how_to_pin(lock: &Lock, library: &Path, sha256: &str, state: &PinState) -
     format!("found {library} with SHA-256 {sha256}, {wanted}; if this file is meant, `fusebox emitters lock` pins it")
 }
 
-/// Returns the SPECs of the command line, with the knobs of `--knob` added to each. SPECs that name
+/// Returns the SPECs of the command line. Adds the knobs of `--knob` to each SPEC. SPECs that name
 /// fusions come last.
 fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
     let knobs = choice.knobs.iter().map(|text| knob(text).map_err(|error| Failure::usage(format!("--{error}"))));
@@ -162,8 +166,8 @@ fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
     Ok(specs)
 }
 
-/// Returns the libraries to load, each file once: plugins of `fusebox.toml`, then libraries of the
-/// search path, of `--load` and of SPECs.
+/// Returns the libraries to load, in this order: plugins of `fusebox.toml`, libraries of the search
+/// path, libraries of `--load`, and libraries that SPECs name. Returns each file only once.
 fn libraries(
     choice: &EmitterChoice,
     plugins: Vec<LibraryToLoad>,
@@ -183,7 +187,7 @@ fn libraries(
     libraries.extend(named.map(|path| LibraryToLoad { path: path.clone(), ..LibraryToLoad::default() }));
     let mut known = Vec::new();
     libraries.retain(|library| {
-        // A missing file is reported when it is opened.
+        // If the file is missing, the error is reported when the file is opened.
         let path = library.path.canonicalize().unwrap_or_else(|_| library.path.clone());
         let is_new = !known.contains(&path);
         known.push(path);

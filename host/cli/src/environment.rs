@@ -1,8 +1,8 @@
-//! Environment variables that name files.
+//! Reads environment variables that name files.
 
 use std::path::PathBuf;
 
-/// Returns the path in a variable, if the variable is set and not empty.
+/// Returns the path that a variable contains; `None` if the variable is not set or empty.
 pub fn path(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

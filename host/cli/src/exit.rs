@@ -16,29 +16,29 @@ use fusebox_workshop::WorkshopError;
 use fusebox_workshop::ptxas::AssemblerError;
 use fusebox_workshop::tune::{DatabaseError, LockError};
 
-/// The reason why the program fails, classified by the part at fault.
+/// The reason why the program fails. The variant states which part is at fault.
 #[derive(Debug)]
 pub enum Failure {
-    /// The module, the inputs, an emitter or a file.
+    /// The module, the inputs, an emitter or a file is at fault.
     Input(String),
-    /// The command line.
+    /// The command line is at fault.
     Usage(String),
-    /// fusebox itself.
+    /// fusebox itself has a bug.
     Bug(String),
 }
 
 impl Failure {
-    /// Returns a failure caused by the input.
+    /// Returns a failure for which the input is at fault.
     pub fn input(message: impl fmt::Display) -> Failure {
         Failure::Input(message.to_string())
     }
 
-    /// Returns a failure caused by a position in a file that the user wrote.
+    /// Returns a failure whose cause is at this position of a file that the user wrote.
     pub fn at(place: &FilePosition, message: impl fmt::Display) -> Failure {
         Failure::Input(format!("{place}: error: {message}"))
     }
 
-    /// Returns a failure caused by the command line.
+    /// Returns a failure for which the command line is at fault.
     pub fn usage(message: impl fmt::Display) -> Failure {
         Failure::Usage(message.to_string())
     }
@@ -99,7 +99,7 @@ impl From<AssemblerError> for Failure {
     }
 }
 
-/// Converts errors of types that report only faults of the input.
+/// Implements conversions from error types whose errors always mean that the input is at fault.
 macro_rules! of_input {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {
@@ -118,7 +118,7 @@ impl From<WriteError> for Failure {
     }
 }
 
-/// Does the work and ends the process with the exit code of its outcome.
+/// Runs `work`, and ends the process. The outcome of `work` determines the exit code.
 pub fn after(work: impl FnOnce() -> Result<(), Failure> + UnwindSafe) -> ! {
     report_bugs();
     let Ok(outcome) = catch_unwind(work) else { std::process::exit(3) };
@@ -135,7 +135,7 @@ pub fn after(work: impl FnOnce() -> Result<(), Failure> + UnwindSafe) -> ! {
 }
 
 fn say(message: &str, code: i32) -> i32 {
-    // Diagnostics already state a position and the word "error".
+    // Diagnostics already contain a position and the word "error".
     let has_place = message.lines().next().is_some_and(|line| line.contains(": error: "));
     if has_place {
         terminal::complain(message);
@@ -145,8 +145,8 @@ fn say(message: &str, code: i32) -> i32 {
     code
 }
 
-/// Installs a panic hook that asks the user for a report. The hook ignores panics of emitters,
-/// which are caught and reported as errors.
+/// Installs a panic hook that asks the user to report the bug. The hook ignores panics of emitters,
+/// because these panics are caught and reported as errors.
 fn report_bugs() {
     std::panic::set_hook(Box::new(|panic| {
         if fusebox_compiler::is_in_emitter() {

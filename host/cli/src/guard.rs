@@ -1,5 +1,5 @@
-//! Declares which files a command will read, before the command begins. Thus no output overwrites
-//! one of these files.
+//! Declares which files a command will read, before the command begins. Then no output of the
+//! command can overwrite one of these files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use crate::arguments::{CommonArguments, EmitterChoice};
 use crate::exit::Failure;
 use crate::{module, tuned};
 
-/// Declares the files that a command reads: its module, the files of its choices, and `others`.
-/// Refuses outputs that are among them.
+/// Declares the files that a command reads: its module, the files that choose emitters, and
+/// `others`. Fails if one of the outputs is one of these files.
 pub fn check<'a>(
     common: &'a CommonArguments,
     others: impl IntoIterator<Item = &'a PathBuf>,
@@ -25,8 +25,8 @@ pub fn check<'a>(
     check_among(others, outputs)
 }
 
-/// Declares the files `read`, for a command that reads no others. Refuses outputs that are among
-/// them.
+/// Declares the files `read`, for a command that reads no other files. Fails if one of the outputs
+/// is one of these files.
 pub fn check_among<'a>(
     read: impl IntoIterator<Item = &'a PathBuf>,
     outputs: impl IntoIterator<Item = &'a PathBuf>,
@@ -35,13 +35,13 @@ pub fn check_among<'a>(
     Ok(outputs.into_iter().try_for_each(|output| check_output(output))?)
 }
 
-/// Declares the files that choose emitters for modules in a folder.
+/// Declares the files that choose or contain emitters for modules in a folder.
 pub fn will_read_choices(choice: &EmitterChoice, folder: &Path) {
     choice.load.iter().for_each(|path| will_read(path));
     let config = match &choice.config {
         _ if choice.no_config => None,
         Some(config) => Some(config.clone()),
-        // An error is reported later, when the file is read.
+        // If this fails, the error is reported later, when the file is read.
         None => fusebox_configuration::above(folder).ok().flatten(),
     };
     if let Some(config) = config {

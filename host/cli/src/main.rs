@@ -1,6 +1,7 @@
 //! `fusebox`: compiles and runs HLO.
 //!
-//! `commands/` has one file per subcommand. The other files hold code that several subcommands use.
+//! `commands/` contains one file per subcommand. The other files contain code that several
+//! subcommands use.
 
 mod arguments;
 mod bundled;
@@ -22,8 +23,9 @@ mod tuned;
 use arguments::{Arguments, Command};
 use fusebox_run::terminal;
 
-/// LLVM and MLIR allocate many small blocks on many threads. They use this allocator too, instead
-/// of the C library's. It reduces compile times by about a tenth.
+/// The allocator of the whole program, LLVM and MLIR included, instead of the C library's
+/// allocator. LLVM and MLIR allocate many small blocks on many threads, so this allocator reduces
+/// compile times by about a tenth.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -32,7 +34,8 @@ fn main() {
         Ok(arguments) => arguments,
         Err(code) => std::process::exit(code.into()),
     };
-    // If a process that serves an emitter aborts, its parent reports the cause.
+    // A process that serves an emitter needs no handlers: if it aborts, its parent process reports
+    // the cause.
     if !matches!(arguments.command, Command::ServeEmitter(_)) {
         shortage::install_handlers();
     }

@@ -1,4 +1,4 @@
-//! Reads modules from files and standard input, and compiles them.
+//! Reads modules from files or standard input, and compiles these modules.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::progress::{ProgressChoice, ProgressReporter};
 use crate::{cache, emitters, passes, source, target, tuned};
 
-/// Reads a module with the options of the command line.
+/// Reads a module, as the options of the command line require.
 pub fn read(path: &Path, compiling: &CompilationArguments) -> Result<Source, Failure> {
     let elided = match compiling.elided_constants {
         ElidedConstants::Refuse => Elided::Refuse,
@@ -35,7 +35,7 @@ pub fn dump(common: &CommonArguments) -> Result<Dump, Failure> {
     dump_to(common.dump_to.as_deref())
 }
 
-/// Returns a dump into `folder`, or a dump that writes nothing.
+/// Returns a dump that writes into `folder`. Without a folder, returns a dump that writes nothing.
 pub fn dump_to(folder: Option<&Path>) -> Result<Dump, Failure> {
     match folder {
         Some(folder) => Ok(Dump::to(folder)?),
@@ -43,7 +43,8 @@ pub fn dump_to(folder: Option<&Path>) -> Result<Dump, Failure> {
     }
 }
 
-/// Returns the command line's options for compiling up to a phase.
+/// Converts the options of the command line to options of a compilation, which ends after the phase
+/// `until`.
 pub fn options(
     common: &CommonArguments,
     ptx_version: Option<u32>,
@@ -68,7 +69,8 @@ pub fn options(
     Ok(options)
 }
 
-/// Compiles up to a phase with the options of the command line. Prints warnings to standard error.
+/// Compiles a module up to a phase, with the options of the command line. Prints warnings to
+/// standard error.
 pub fn compile(
     source: &Source,
     common: &CommonArguments,
@@ -79,7 +81,7 @@ pub fn compile(
     compile_with(source, &options(common, ptx_version, until, stages)?)
 }
 
-/// The compiler with the options of the command line, a progress bar and the cache.
+/// A compiler that has the options of the command line, a progress bar and a cache.
 pub struct Compiler<'a> {
     pub common: &'a CommonArguments,
     pub progress: &'a ProgressChoice,
@@ -89,7 +91,7 @@ pub struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// Compiles up to a phase, with the progress bar and the cache.
+    /// Compiles a module up to a phase.
     pub fn compile(
         &self,
         source: &Source,
@@ -100,8 +102,8 @@ impl Compiler<'_> {
         self.compile_with(source, options(self.common, ptx_version, until, stages)?, fusebox_compiler::compile)
     }
 
-    /// Compiles a module to an executable. If the cache has the executable, the result holds
-    /// nothing else.
+    /// Compiles a module to an executable. If the executable comes from the cache, all other parts
+    /// of the result are empty.
     pub fn executable(&self, source: &Source, ptx_version: Option<u32>) -> Result<Compilation, Failure> {
         let options = options(self.common, ptx_version, Phase::Run, Vec::new())?;
         self.compile_with(source, options, fusebox_compiler::compile_or_load)
@@ -130,7 +132,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Compiles with these options. Prints warnings to standard error.
+/// Compiles a module with these options. Prints warnings to standard error.
 pub fn compile_with(source: &Source, options: &Options) -> Result<Compilation, Failure> {
     warned(fusebox_compiler::compile(source, options)?)
 }

@@ -9,9 +9,9 @@ use fusebox_compiler::{Advance, Progress};
 use fusebox_run::terminal;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Least duration of work for which a terminal shows a bar.
+/// Time after which a terminal shows a bar. Shorter work shows none.
 const SHORT: Duration = Duration::from_secs(1);
-/// Time between two lines of progress, if standard error is not a terminal.
+/// Least time between two lines of progress, if standard error is not a terminal.
 const LINES: Duration = Duration::from_secs(1);
 
 /// Whether to show progress.
@@ -22,17 +22,18 @@ pub struct ProgressChoice {
     pub progress: bool,
 }
 
-/// A progress bar on a terminal. Elsewhere, prints progress as lines, if the user asked for it.
+/// A progress bar, if standard error is a terminal. Otherwise, prints progress as lines if the user
+/// requests progress.
 #[derive(Clone)]
 pub struct ProgressReporter {
     bar: ProgressBar,
     begin: Instant,
-    /// Time of the last line; `None` if no lines are printed.
+    /// Time when the last line was printed; `None` if no lines are printed.
     line: Option<Arc<Mutex<Instant>>>,
 }
 
 impl ProgressReporter {
-    /// Creates a bar for the work on `name`.
+    /// Creates a bar with the label `name`.
     pub fn new(name: &str, choice: &ProgressChoice) -> ProgressReporter {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden()).with_prefix(name.to_owned());
         if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len}, {eta} left: {wide_msg}") {
@@ -43,15 +44,15 @@ impl ProgressReporter {
         ProgressReporter { bar, begin, line: line.then(|| Arc::new(Mutex::new(begin))) }
     }
 
-    /// Adds steps to the total.
+    /// Adds steps to the total number of steps.
     pub fn expect(&self, steps: usize) {
         self.bar.inc_length(steps as u64);
     }
 
-    /// Adds finished steps.
+    /// Adds steps to the number of finished steps.
     pub fn advance(&self, steps: usize) {
         self.bar.inc(steps as u64);
-        // This draws nothing if standard error is not a terminal.
+        // If standard error is not a terminal, this draws nothing.
         if self.bar.is_hidden() && self.begin.elapsed() > SHORT {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
@@ -67,7 +68,7 @@ impl ProgressReporter {
         self.bar.set_message(what);
     }
 
-    /// Removes the bar and prints the last line.
+    /// Removes the bar. If progress is printed as lines, prints the last line.
     pub fn end(&self) {
         self.bar.finish_and_clear();
         if self.line.is_some() {

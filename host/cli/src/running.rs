@@ -1,4 +1,4 @@
-//! Options for running programs.
+//! Creates the options with which programs run.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use crate::arguments::CompilationArguments;
 use crate::exit::Failure;
 use crate::{bundled, target};
 
-/// Default time limit for a kernel of an emitter that is not bundled.
+/// Default time limit of a kernel whose emitter is not bundled.
 const KERNEL_TIME: Duration = Duration::from_secs(20);
 
-/// Returns the options for running programs. Kernels of emitters that are not bundled have a time
-/// limit.
+/// Returns the options with which programs run. If the emitter of a kernel is not bundled, the
+/// kernel has a time limit; `--kernel-time` limits all kernels.
 pub fn options(compiling: &CompilationArguments) -> Result<Options, Failure> {
     let wanted = compiling.emitters.kernel_time.map(|seconds| Duration::from_secs(seconds.get().into()));
     let limit = wanted.unwrap_or(KERNEL_TIME);
@@ -24,7 +24,7 @@ pub fn options(compiling: &CompilationArguments) -> Result<Options, Failure> {
     Ok(Options { threads: target::threads(compiling.threads), watchdog: Some(watchdog), ..Options::default() })
 }
 
-/// Whether a bundled emitter built the kernel.
+/// Whether a bundled emitter built this kernel.
 fn is_bundled(kernel: &KernelImage) -> bool {
     let is_of = |emitter: &LoadedEmitter| {
         let descriptor = emitter.descriptor();
@@ -33,7 +33,8 @@ fn is_bundled(kernel: &KernelImage) -> bool {
     bundled::emitters().is_ok_and(|registry| registry.emitters().iter().any(is_of))
 }
 
-/// Reports the kernel and ends the process, as the threads that run the kernel cannot be stopped.
+/// Reports the kernel and ends the whole process, because a thread that runs a kernel cannot be
+/// stopped.
 fn end_process(kernel: &KernelImage, limit: Duration) {
     let KernelImage { symbol, emitter, .. } = kernel;
     let seconds = limit.as_secs();

@@ -1,4 +1,4 @@
-//! Reads files of modules.
+//! Reads the files of modules.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use fusebox_files::SizeLimit;
 
 use crate::exit::Failure;
 
-/// Reads the bytes of a file, or of standard input for `-`, and determines their format.
+/// Reads a file, or standard input if the path is `-`. Also determines the format of the module.
 pub fn of_file(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
     if path.as_os_str() == "-" {
         let bytes = fusebox_files::read_stream("standard input", std::io::stdin().lock(), limit)?;

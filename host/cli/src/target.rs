@@ -5,13 +5,13 @@ use fusebox_lowering::{Runner, Target};
 
 use crate::exit::Failure;
 
-/// The name of the GPU in this machine.
+/// The name with which users request the GPU of this machine.
 pub const THIS_GPU: &str = "cuda";
 
-/// Returns the target with this name, and its device. For `cpu` and `cuda`, this is the device of
-/// this machine. The device does not depend on the number of threads that run the program: the
-/// device decides how sums are split, and results must have the same bits for any number of
-/// threads.
+/// Returns the target with this name, and its device. For `cpu` and `cuda`, the device describes
+/// this machine. The device does not depend on the number of threads that run the program. The
+/// reason is that sums are split as the device requires, and results must have the same bits for
+/// any number of threads.
 pub fn parse(name: &str, ptx_version: Option<u32>) -> Result<(Target, DeviceDescription), Failure> {
     let (target, device) = match name {
         THIS_GPU => {
@@ -34,7 +34,7 @@ fn unknown(name: &str) -> Failure {
     Failure::usage(format!("unknown target `{name}`: {} or {THIS_GPU}", Target::names().join(", ")))
 }
 
-/// Returns the number of threads for the value of `--threads`.
+/// Returns the number of threads that a value of `--threads` requests.
 pub fn threads(flag: usize) -> usize {
     match flag {
         0 => std::thread::available_parallelism().map_or(1, usize::from),

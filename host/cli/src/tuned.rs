@@ -1,5 +1,5 @@
-//! Finds and opens the file with the choices of `fusebox tune`, and loads its choices into a
-//! compilation.
+//! Finds and opens the file in which `fusebox tune` stores its choices, and loads these choices for
+//! a compilation.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use crate::arguments::TunedChoice;
 use crate::environment;
 use crate::exit::Failure;
 
-/// Loads the stored choices for the compilation's device into its options. Renames a damaged file,
-/// unless `locked`.
+/// Loads the stored choices for the device of a compilation into the options of the compilation. If
+/// the file is damaged, renames it, unless `locked`.
 pub fn load(choice: &TunedChoice, locked: bool, options: &mut Options) -> Result<(), Failure> {
     let Some(path) = place(choice.tuned.as_deref()).filter(|_| !choice.no_tuned) else { return Ok(()) };
     match tune::load(&path, options) {
@@ -21,7 +21,8 @@ pub fn load(choice: &TunedChoice, locked: bool, options: &mut Options) -> Result
     }
 }
 
-/// Opens the file for tuning. If `locked`, opens a copy, so that the file does not change.
+/// Opens the file for tuning. If `locked`, opens a copy in memory, so that the file does not
+/// change.
 pub fn open(path: &Path, locked: bool) -> Result<Database, Failure> {
     if locked {
         return Ok(Database::copy(path)?);
@@ -35,8 +36,8 @@ pub fn open(path: &Path, locked: bool) -> Result<Database, Failure> {
     }
 }
 
-/// Renames a damaged file and prints a warning. Returns any other error, and also damage if
-/// `locked`.
+/// If the error is that the file is damaged, renames the file and prints a warning. If `locked`, or
+/// for any other error, returns the error.
 fn set_aside(error: DatabaseError, locked: bool) -> Result<(), Failure> {
     match &error {
         DatabaseError::Damaged { path, reason } if !locked => {
@@ -52,8 +53,8 @@ fn set_aside(error: DatabaseError, locked: bool) -> Result<(), Failure> {
     }
 }
 
-/// Returns the path of the file with the choices: `given`, or the file in the user's cache folder.
-/// `None` if neither path is known.
+/// Returns the path of the file that contains the choices. This is `given`, or the default file in
+/// the user's cache folder. Returns `None` if there is neither a given path nor a cache folder.
 pub fn place(given: Option<&Path>) -> Option<PathBuf> {
     let caches = || environment::path("XDG_CACHE_HOME").or_else(|| Some(environment::path("HOME")?.join(".cache")));
     given.map(Path::to_path_buf).or_else(|| Some(caches()?.join("fusebox").join("tuned.redb")))

@@ -10,7 +10,7 @@ use crate::Planted;
 pub struct Departures {
     /// Whether to skip LLVM's passes.
     pub unoptimised: bool,
-    /// Names of passes to skip. All of them are optional.
+    /// Names of passes to skip. Only optional passes can be skipped.
     pub without_passes: Vec<&'static str>,
     /// MLIR passes to run on kernels. Passes that run after the same stage run in this order.
     pub mlir_passes: Vec<MlirPasses>,
@@ -22,12 +22,12 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// Whether to check the module after each step. Debug builds always do.
+    /// Whether to check the module after each pass and after fusion. Debug builds always do.
     pub(crate) fn is_verified(&self) -> bool {
         self.verify_each || cfg!(debug_assertions)
     }
 
-    /// Whether any of these deviations changes the generated code.
+    /// Whether any of these deviations changes the machine code that a kernel is compiled to.
     pub(crate) fn change_code(&self) -> bool {
         self.unoptimised || !self.mlir_passes.is_empty() || self.planted.is_any()
     }

@@ -13,13 +13,13 @@ use crate::{MemoryUse, Phase};
 /// Reason why a module was not compiled.
 #[derive(Debug, Error)]
 pub enum CompileError {
-    /// The module is malformed or uses what fusebox does not support.
+    /// The module is malformed, or uses a feature that fusebox does not support.
     #[error("{}", join(.0))]
     Module(Vec<Diagnostic>),
     /// An emitter that the user asked for, or every emitter that accepts the fusion, failed.
     #[error(transparent)]
     Emitter(#[from] Box<EmitterError>),
-    /// The user's choice of emitters or target cannot be met.
+    /// No compilation can satisfy the user's choice of emitters or target.
     #[error("{0}")]
     Choice(String),
     /// The program needs more memory than the limit allows.
@@ -47,7 +47,7 @@ pub enum CompileError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// A phase produced a result that the next one refuses: a bug in fusebox.
+    /// A phase produced a result that the next phase refuses. This is a bug in fusebox.
     #[error("internal error in phase `{phase}`: {message}")]
     Internal {
         /// The phase.
@@ -66,7 +66,7 @@ impl From<EditError> for CompileError {
 /// Reason why an emitter has no kernel for a fusion.
 #[derive(Debug, Error)]
 pub enum EmitterError {
-    /// No emitter accepts the fusion, or the required one does not.
+    /// No emitter accepts the fusion, or the emitter that the user requires declines it.
     #[error(transparent)]
     Selection(#[from] SelectError),
     /// The emitter gave no usable answer.
@@ -75,7 +75,7 @@ pub enum EmitterError {
     /// The user has set a knob that the emitter does not have.
     #[error("emitter {emitter} has no knob `{knob}`; {has}")]
     Knob {
-        /// Name, version and origin.
+        /// Name, version and origin of the emitter.
         emitter: String,
         /// The knob.
         knob: String,
@@ -88,15 +88,15 @@ pub enum EmitterError {
     /// The emitter's kernel cannot be compiled.
     #[error("emitter {emitter}: {source}")]
     Refused {
-        /// Name, version and origin.
+        /// Name, version and origin of the emitter.
         emitter: String,
         /// The error of lowering.
         source: Box<LoweringError>,
     },
-    /// The emitter asks for a routine, and fusebox has none for the fusion.
+    /// The emitter asks for a routine, but fusebox has no routine for the fusion.
     #[error("emitter {emitter}: no routine of the host supports {reason}")]
     Routine {
-        /// Name, version and origin.
+        /// Name, version and origin of the emitter.
         emitter: String,
         /// The unsupported operation.
         reason: fusebox_routines::Unsupported,
@@ -135,7 +135,7 @@ impl CompileError {
     }
 }
 
-/// Lists the largest values that are alive at the peak.
+/// Lists the largest values that are alive at the peak of memory use.
 fn alive(memory: &MemoryUse) -> String {
     let named: Vec<String> =
         memory.alive.iter().take(8).map(|it| format!("{} ({} bytes)", it.instruction, it.bytes)).collect();

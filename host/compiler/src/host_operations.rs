@@ -8,8 +8,8 @@ use crate::CompileError;
 use crate::fuse::{Executor, executor};
 use crate::roles::{Role, in_role};
 
-/// Returns every instruction of the host, with a description of its routine or the reason why none
-/// exists.
+/// Returns every instruction that the host executes, with a description of its routine, or with the
+/// reason why no routine exists.
 pub fn of(module: &Module) -> Vec<(&Instruction, Result<String, Unsupported>)> {
     let sequences = in_role(module, Role::Sequence).into_iter().map(|id| module.computation(id));
     let described = sequences.flat_map(|computation| {

@@ -18,8 +18,8 @@ pub struct KernelUnit {
     pub fusion: Fusion,
     /// Names of the fusion instructions that use the kernel.
     pub uses: Vec<String>,
-    /// Bytes of the operands whose values are the same in every launch. If the uses differ, the
-    /// least of their numbers.
+    /// Bytes of the operands whose values are the same in every launch. If the uses of the kernel
+    /// differ, the smallest number of bytes.
     pub kept: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct KernelUnit {
 pub struct Kernels {
     /// The kernels, in order of first use.
     pub units: Vec<KernelUnit>,
-    /// Unit of each fusion instruction.
+    /// Number of the unit of each fusion instruction.
     pub of: HashMap<(ComputationId, InstrId), usize>,
 }
 
@@ -60,8 +60,8 @@ pub fn collect(module: &Module) -> Kernels {
     kernels
 }
 
-/// Whether each instruction's value is the same in every launch: parameters and constants of the
-/// entry, and loop-invariant values of other computations.
+/// Returns, for each instruction, whether its value is the same in every launch. This holds for
+/// parameters and constants of the entry, and for loop-invariant values of other computations.
 fn launch_invariant(module: &Module, sequence: ComputationId) -> Vec<bool> {
     let computation = module.computation(sequence);
     if module.entry == Some(sequence) {

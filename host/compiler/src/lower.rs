@@ -72,8 +72,8 @@ pub fn lower(
         let batch = fusebox_lowering::Batch { kernels: &sources, composites: &batch.composites, inner: &inner };
         let piece =
             cache::cached_or_compiled(&batch, options, || fusebox_lowering::compile_batch(&batch, target, &mut texts));
-        // Lowering reports one step of progress. Code from the cache skips lowering, so its second
-        // step is reported here.
+        // Each kernel has two steps of progress here, and lowering reports the first. Code from the
+        // cache skips lowering, so both steps are reported here.
         let steps = if piece.as_ref().is_ok_and(|piece| piece.was_cached) { 2 } else { 1 };
         options.progress.tell(Advance::Done(steps * sources.len()));
         (piece, texts.texts)
@@ -99,7 +99,7 @@ pub fn lower(
     Ok(Ok(lowered))
 }
 
-/// Returns the batch of each function.
+/// Returns, for each function, the number of the batch that contains it.
 fn numbers_by_symbol<'b>(batches: &'b [KernelBatch]) -> HashMap<&'b str, usize> {
     let numbered = batches.iter().zip(0..);
     numbered.flat_map(|(batch, number)| batch.symbols().map(move |symbol| (symbol, number))).collect()
@@ -120,7 +120,7 @@ pub fn lower_on_elements(kernel: &Selected, options: &Options) -> Result<Code, C
 struct KernelBatch<'k> {
     kernels: Vec<&'k Selected>,
     composites: Vec<Composite>,
-    /// Operations of the kernels.
+    /// Number of operations of the kernels.
     work: usize,
 }
 
@@ -150,7 +150,7 @@ fn sorted_parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<K
 }
 
 impl<'k> KernelBatch<'k> {
-    /// Names of the functions in the batch's code.
+    /// Returns the names of the functions in the batch's code.
     fn symbols(&self) -> impl Iterator<Item = &str> {
         let kernels = self.kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str());
         kernels.chain(self.composites.iter().map(|composite| composite.name.as_str()))
@@ -247,9 +247,9 @@ pub fn source(kernel: &Selected, target: &Target) -> KernelSource {
     }
 }
 
-/// Returns the numbers of the arguments that may be the same memory: outputs whose initial value is
-/// a parameter, and these parameters. A pair is left out if the kernel accesses only the output.
-/// The output then has no alias, so LLVM may vectorise reads of other arguments.
+/// Returns the numbers of the arguments that may share memory: outputs whose initial value is a
+/// parameter, and these parameters. A pair is left out if the kernel accesses only the output. The
+/// output then has no alias, so LLVM may vectorise reads of other arguments.
 fn shared_arguments(kernel: &Selected) -> Vec<usize> {
     let parameters = kernel.unit.fusion.computation().parameters().len();
     let outputs = kernel.plan.outputs.iter().enumerate();
@@ -292,7 +292,7 @@ fn image_of_composite(composite: &Composite, kernels: &[&Selected], code: usize)
     }
 }
 
-/// Describes each argument and its access: parameters, then outputs.
+/// Describes each argument, and how the kernel accesses it. Parameters come before outputs.
 pub fn arguments(kernel: &Selected) -> Vec<KernelArgument> {
     let computation = kernel.unit.fusion.computation();
     let argument = |name: &str, shape: &Shape, access| {

@@ -40,7 +40,7 @@ impl Phase {
         Phase::Run,
     ];
 
-    /// Name of the phase for users and for file names.
+    /// Returns the name of the phase, for users and for file names.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Parse => "parsed",
@@ -56,7 +56,7 @@ impl Phase {
         }
     }
 
-    /// Name of a dump: `03-fused.hlo`, `05-plan.add.txt`.
+    /// Returns the name of a dump, for example `03-fused.hlo` or `05-plan.add.txt`.
     pub fn file_name(self, part: &str, extension: &str) -> String {
         let number = self as usize + 1;
         let part = if part.is_empty() { String::new() } else { format!(".{part}") };

@@ -41,8 +41,8 @@ pub struct Options {
     pub dump: Dump,
     /// Deviations from the usual compilation.
     pub departures: Departures,
-    /// Limit of the bytes of outputs and temporaries. Values are rematerialised if the program
-    /// exceeds it.
+    /// Largest number of bytes of outputs and temporaries. If the program exceeds this limit,
+    /// values are rematerialised.
     pub memory_limit: Option<u64>,
     /// Receiver of progress.
     pub progress: Progress,
@@ -57,9 +57,10 @@ pub struct Compilation {
     pub fused: Module,
     /// Outcomes of the emitters' bids.
     pub bids: Vec<BidRecord>,
-    /// Reasons why instructions are in their fusions, or in none.
+    /// Decisions of fusion about instructions, with reasons.
     pub reasons: Vec<Reason>,
-    /// Regions for which predictions do not decide between several cuts into kernels.
+    /// Regions that can be cut into kernels in several ways, if predictions do not decide which way
+    /// is the fastest.
     pub cuts: Vec<Cut>,
     /// The kernels with their emitters and plans.
     pub kernels: Vec<Selected>,
@@ -67,11 +68,11 @@ pub struct Compilation {
     pub composites: Vec<Composite>,
     /// Machine code and texts.
     pub lowered: LoweredKernels,
-    /// Memory of the executable by use.
+    /// Memory that the executable needs, by purpose.
     pub memory: Option<MemoryUse>,
     /// The executable for the runtime.
     pub executable: Option<Executable>,
-    /// Warnings, for example about emitters that failed, so that another emitter was chosen.
+    /// Warnings, for example that an emitter failed and another emitter replaces it.
     pub warnings: Vec<String>,
     /// The parts that came from the cache, if there is a cache.
     pub cached: Option<Cached>,
@@ -195,8 +196,8 @@ fn lowered(compilation: &mut Compilation, options: &Options) -> Result<Schedule,
     }
 }
 
-/// Builds the schedule after rewriting kernels to write outputs in-place into parameters that have
-/// no later user.
+/// Rewrites kernels to write outputs in-place into parameters that have no later user. Then builds
+/// the schedule.
 fn scheduled_in_place(compilation: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
     let schedule = scheduled(compilation, options, None)?;
     if schedule.in_place.is_empty() && options.memory_limit.is_none() {

@@ -33,7 +33,7 @@ pub fn selection(selected: &Selected) -> String {
     text
 }
 
-/// Prints the outcome of an emitter.
+/// Prints the outcome of selection for one emitter.
 pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Chosen(reason) => format!("chosen: {reason}"),
@@ -115,7 +115,8 @@ pub fn host_operations(module: &Module) -> Vec<String> {
     host_operations::of(module).into_iter().map(line).collect()
 }
 
-/// Prints one line per anchor and emitter: the outcome of its bid, or why it made none.
+/// Prints one line per anchor and emitter: the outcome of the emitter's bid, or the reason why the
+/// emitter made no bid.
 pub fn bids(bids: &[BidRecord]) -> Vec<String> {
     let line = |bid: &BidRecord| format!("{}: {} {}", bid.anchor, bid.emitter, bid.outcome);
     bids.iter().map(line).collect()
@@ -137,7 +138,7 @@ pub fn memory(memory: &MemoryUse) -> String {
     text
 }
 
-/// Prints the steps of an executable and its memory. `composites`: the composites of the same
+/// Prints the steps and the memory of an executable. `composites` are the composites of the same
 /// compilation.
 pub fn thunks(executable: &Executable, composites: &[Composite]) -> String {
     let mut text = String::new();
@@ -167,7 +168,7 @@ fn steps(text: &mut String, executable: &Executable, thunks: &[Thunk], depth: us
     }
 }
 
-/// Prints the buffers and steps of a loop that is one function.
+/// Prints the buffers and steps of a loop that is compiled to one function.
 pub fn composite(composite: &Composite) -> String {
     let arguments = composite.arguments.iter().enumerate();
     let given = arguments.map(|(number, argument)| format!("{number}: {} bytes", argument.bytes));

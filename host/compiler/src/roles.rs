@@ -6,13 +6,14 @@ use fusebox_edit::call_order;
 /// How a computation is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Thunks execute it: the entry, the body or condition of a loop, a branch of a conditional.
+    /// Thunks execute the computation: the entry, the body or condition of a loop, a branch of a
+    /// conditional.
     Sequence,
-    /// One kernel executes it.
+    /// One kernel executes the computation.
     Fused,
-    /// An operation applies it to elements: a reducer, a comparator …
+    /// An operation applies the computation to elements: a reducer, a comparator …
     Applied,
-    /// The program never executes it.
+    /// The program never executes the computation.
     Unreachable,
 }
 

@@ -45,7 +45,7 @@ pub struct Tuned {
     pub emitter: usize,
     /// The knobs for the emitter's plan.
     pub knobs: Configuration,
-    /// The SPEC that states the choice.
+    /// The SPEC that states the choice, in the syntax of the command line.
     pub spec: String,
 }
 
@@ -76,7 +76,8 @@ impl Emitters {
         emitters.filter(|(_, emitter)| is_meant(emitter)).map(|(number, _)| number).collect()
     }
 
-    /// Returns the emitters that replace an emitter for its kind, by the user's choice.
+    /// Returns the emitters that the user has chosen to replace an emitter for its kind. `None` if
+    /// the emitter is not replaced.
     pub fn replaced_by(&self, number: usize) -> Option<&[usize]> {
         let choice = self.choice_of_kind(number)?;
         (!choice.emitters.contains(&number)).then_some(choice.emitters.as_slice())
@@ -104,7 +105,7 @@ impl Emitters {
 pub struct Selected {
     /// The fusion and its uses.
     pub unit: KernelUnit,
-    /// The outcome of asking every emitter.
+    /// The answers of all emitters.
     pub selection: Selection,
     /// Position of the kernel's emitter in the selection's order.
     pub place: usize,
@@ -152,8 +153,8 @@ pub fn select(unit: &KernelUnit, options: &Options) -> Result<Selected, CompileE
 /// Returns the kernel of a later emitter in place of a kernel that cannot be compiled.
 ///
 /// # Errors
-/// The error of the refused kernel if the user has chosen its emitter, or the errors of all
-/// emitters if no later one succeeds.
+/// Returns the error of the refused kernel if the user has chosen the kernel's emitter. Returns the
+/// errors of all emitters if no later emitter succeeds.
 pub fn instead(refused: Selected, source: LoweringError, options: &Options) -> Result<Selected, CompileError> {
     let Selected { unit, selection, place, plan, functions, mut failures, .. } = refused;
     let emitter = &options.emitters.registry.emitters()[selection.order[place].emitter];
@@ -190,8 +191,8 @@ fn first_from(
     Err(Box::new(EmitterError::All(failures)).into())
 }
 
-/// Returns the plan and the functions of one emitter, or the reason why the emitter fails. If it
-/// fails, the dumps contain its incomplete results.
+/// Returns the plan and the functions of one emitter, or the reason why the emitter fails. If the
+/// emitter fails, the dumps contain its incomplete results.
 fn deliver(
     emitter: &LoadedEmitter,
     ranked: &Ranked,
@@ -226,7 +227,7 @@ fn deliver(
     }
 }
 
-/// Dumps the plan and the kernel of an emitter that failed, for its author.
+/// Dumps the plan and the kernel of an emitter that failed, for the emitter's author.
 fn dump_refused(
     options: &Options,
     emitter: &LoadedEmitter,
@@ -248,7 +249,7 @@ fn dump_refused(
 }
 
 /// Checks that an emitter has these knobs. An emitter ignores unknown knobs, and its plan lists the
-/// known ones.
+/// known knobs.
 fn known(emitter: &LoadedEmitter, knobs: &Configuration, plan: &Plan) -> Result<(), EmitterError> {
     let own = &plan.configuration.0;
     let Some(unknown) = knobs.0.keys().find(|name| !own.contains_key(*name)) else { return Ok(()) };
@@ -257,11 +258,11 @@ fn known(emitter: &LoadedEmitter, knobs: &Configuration, plan: &Plan) -> Result<
     Err(EmitterError::Knob { emitter: emitter.identity(), knob: unknown.clone(), has })
 }
 
-/// Predicts the time of a fusion's kernel by emitter `number`, or without a number by the best
-/// emitter that plans the fusion.
+/// Predicts the time of a fusion's kernel from the plan of emitter `number`. Without a number, uses
+/// the plan of the best emitter that plans the fusion.
 ///
 /// # Errors
-/// A message, if the emitter declines, or its plan is wrong.
+/// Returns a message if the emitter declines, or if its plan is wrong.
 pub fn planned(
     fusion: &Fusion,
     device: &DeviceDescription,
@@ -288,8 +289,8 @@ pub fn planned(
 }
 
 /// Returns the kernel with the subgraph functions that it calls. Verifies the kernel of a loaded
-/// emitter already here, before lowering takes its time. Kernels of linked emitters are verified
-/// only by lowering.
+/// emitter, so that a fault is found before lowering. Only lowering verifies kernels of linked
+/// emitters.
 fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result<Vec<Function>, EmitterError> {
     let subgraphs = fusebox_emission::subgraph_functions(fusion, &kernel.calls)?;
     let refused = |source| EmitterError::Refused { emitter: emitter.identity(), source: Box::new(source) };
@@ -314,7 +315,7 @@ fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result
 /// declined fusions.
 ///
 /// # Errors
-/// If a choice had no effect: its emitters have no kernel in the program.
+/// If a choice had no effect, because its emitters have no kernel in the program.
 pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters) -> Result<Vec<String>, CompileError> {
     let overrides = &emitters.overrides;
     // The last of several choices with the same subject wins. The other choices need not have an
@@ -334,8 +335,8 @@ pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters)
         };
         match (count, declined.first()) {
             (0, _) if emitters.of_part => {}
-            // Choices in a file are for many programs. A choice on the command line is for this
-            // program.
+            // A choice in a file is meant for many programs, so it may have no effect in this
+            // program. A choice on the command line must have an effect.
             (0, _) if choice.place.is_none() && !made.iter().any(is_overruled) => {
                 return Err(CompileError::Choice(no_effect(numbers, &declined, made, bids, emitters)));
             }

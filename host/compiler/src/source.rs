@@ -47,7 +47,7 @@ impl Source {
     /// Reads and verifies the module.
     ///
     /// # Errors
-    /// All faults of the module.
+    /// Returns all faults of the module.
     pub fn parse(&self) -> Result<Module, CompileError> {
         let module = match self.format {
             Format::Text => self.parse_text()?,
@@ -65,8 +65,8 @@ impl Source {
         parse_module_with(&chosen, &self.name, &options).map_err(CompileError::Module)
     }
 
-    /// Returns the text of one module of several. Empty lines replace the lines before it, so that
-    /// line numbers stay correct.
+    /// Returns the text of the chosen module. Empty lines replace the lines before this module, so
+    /// that line numbers stay correct.
     fn chosen<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, Diagnostic> {
         let modules = modules(text);
         let wanted = match (&self.module, modules.as_slice()) {
@@ -107,7 +107,7 @@ struct ModuleText<'t> {
     range: Range<usize>,
 }
 
-/// Splits a text into its modules. Each begins on a new line.
+/// Splits a text into its modules. Each module begins on a new line.
 fn modules(text: &str) -> Vec<ModuleText<'_>> {
     let mut parts: Vec<ModuleText> = Vec::new();
     let mut start = 0;

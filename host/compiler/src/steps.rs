@@ -26,7 +26,7 @@ impl Step {
         (0..PASSES.len()).map(Step::Pass)
     }
 
-    /// Name of the step in dumps.
+    /// Returns the name of the step in dumps.
     pub fn name(self) -> &'static str {
         match self {
             Step::Pass(number) => PASSES[number].name,

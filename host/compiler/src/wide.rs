@@ -1,9 +1,9 @@
-//! Splits kernels that have more buffers than a kernel of the target may have parameters, or so
-//! many buffers that compilation would take too long.
+//! Splits kernels that have too many buffers: more than the target allows as parameters of a
+//! kernel, or so many that compilation would take too long.
 //!
 //! Fusion limits kernels to a tenth of the buffers that any target allows, unless a single
-//! instruction has more operands. Two kinds of kernels can exceed this limit. Concatenates with too
-//! many operands are replaced by concatenates of concatenates. Fusions that the program text
+//! instruction has more operands. Two kinds of kernels can have too many buffers. Concatenates with
+//! too many operands are replaced by concatenates of concatenates. Fusions that the program text
 //! contains are dissolved.
 
 use std::collections::HashSet;
@@ -14,13 +14,13 @@ use fusebox_edit::{EditError, Rewrite, rewrite};
 use crate::fuse::{dissolve, wrap};
 use crate::roles::{Role, in_role};
 
-/// The operands of one concatenate may be at most `1 / OF_CONCATENATES` of a kernel's buffers. The
-/// other buffers remain for instructions that are fused with the concatenate.
+/// Inverse of the largest fraction of a kernel's buffers that may be operands of one concatenate.
+/// The other buffers remain for instructions that are fused with the concatenate.
 const OF_CONCATENATES: usize = 2;
 
-/// Largest number of operands of a concatenate on any target. Its kernel has a function per
-/// operand, and each function names all operands. So the kernel IR, and the time that fusion and
-/// LLVM need for it, grow with the square of the number of operands.
+/// Largest number of operands of a concatenate on any target. The kernel of a concatenate has a
+/// function per operand, and each function names all operands. So the size of the kernel IR, and
+/// the time that fusion and LLVM need, grow with the square of the number of operands.
 const MOST_JOINED: usize = 128;
 /// Largest number of operands of a concatenate if the result is so large that caches cannot hold a
 /// second copy of it.
@@ -70,7 +70,7 @@ pub fn refused(module: &Module, most: usize) -> Vec<Diagnostic> {
     faults.collect()
 }
 
-/// Counts operands and results of the kernel of a computation.
+/// Returns the number of operands and results that the kernel of a computation has.
 fn buffers(fused: &Computation) -> usize {
     fused.parameters().len() + fused.root_instruction().shape.leaves().len()
 }

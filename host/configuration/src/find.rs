@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Name of the file.
+/// Name of the configuration file.
 pub const FILE_NAME: &str = "fusebox.toml";
 
 /// Reason why a run does not use the `fusebox.toml` that was found.
@@ -17,7 +17,7 @@ pub enum FindError {
         path.display(), path.display()
     )]
     Foreign {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The system refuses access to the path.
@@ -30,8 +30,8 @@ pub enum FindError {
     },
 }
 
-/// Returns the path of the `fusebox.toml` in a folder, or else in the nearest folder above it. The
-/// path is relative if the file is below the working directory.
+/// Returns the path of the nearest `fusebox.toml`: in the given folder, or else in the nearest
+/// folder above that contains one. The path is relative if the file is below the working directory.
 ///
 /// # Errors
 /// If the file belongs neither to this user nor to root.

@@ -72,7 +72,7 @@ impl Lock {
         Err(FileError::Invalid { place, message })
     }
 
-    /// Path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

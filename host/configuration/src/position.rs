@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 /// A position in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePosition {
-    /// The file.
+    /// Path of the file.
     pub file: PathBuf,
-    /// Line, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// Number of the column in characters, from 1.
     pub column: usize,
 }
 

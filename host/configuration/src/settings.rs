@@ -16,22 +16,23 @@ use crate::{FileError, FilePosition, text};
 /// The content of a `fusebox.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Libraries to load. First come the plugins, in the file's order. Libraries that only a choice
-    /// of an emitter names come last, and the name of such a library is its path.
+    /// Libraries to load. First come the plugins, in the file's order. Then come libraries that are
+    /// not plugins but that a choice of an emitter names. The name of each of these libraries is
+    /// its path.
     pub plugins: Vec<Plugin>,
     /// Choices of emitters. First come choices for kinds, then choices for fusions by name, then
     /// choices for fusions by fingerprint. Each group is in the file's order.
     pub choices: Vec<LocatedSpec>,
-    /// Cache of compiled programs.
+    /// Settings of the cache of compiled programs.
     pub cache: CacheSettings,
 }
 
 /// Settings of the cache of compiled programs. A setting that the file lacks is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSettings {
-    /// The folder.
+    /// Folder of the cache.
     pub path: Option<PathBuf>,
     /// Maximum number of bytes of all entries together.
     pub limit: Option<SizeLimit>,
@@ -42,7 +43,7 @@ pub struct CacheSettings {
 pub struct Plugin {
     /// Name of the plugin in the file.
     pub name: String,
-    /// Path of the library. The path includes the file's folder, so that it can be opened.
+    /// Path of the library. The path includes the file's folder, so that the library can be opened.
     pub library: PathBuf,
     /// Isolation of the library.
     pub isolation: Isolation,
@@ -55,19 +56,19 @@ pub struct Plugin {
 pub struct Isolation {
     /// Whether the library runs in a separate process.
     pub isolate: bool,
-    /// Memory limit of the separate process, if the file sets one.
+    /// Memory limit of the separate process, if the file sets this limit.
     pub memory: Option<SizeLimit>,
-    /// Time limit for each answer of the separate process, if the file sets one.
+    /// Time limit for each answer of the separate process, if the file sets this limit.
     pub time: Option<Duration>,
 }
 
 /// A choice of an emitter, with its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocatedSpec {
-    /// The choice. The path of a library in it includes the file's folder, so that it can be
-    /// opened.
+    /// The choice. If it names a library, the library's path includes the file's folder, so that
+    /// the library can be opened.
     pub spec: Spec,
-    /// Position in the file.
+    /// Position of the choice in the file.
     pub place: FilePosition,
 }
 

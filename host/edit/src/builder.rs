@@ -14,15 +14,15 @@ use crate::{EditError, Rewritten};
 
 /// Adds instructions to a computation under construction, and computations to its module.
 ///
-/// A method that adds an instruction returns its id. If the instruction would be invalid, the
-/// builder remembers the first such fault, and the edit as a whole fails.
+/// A method that adds an instruction returns the instruction's id. If an instruction is invalid,
+/// the edit fails as a whole. The builder remembers the first fault.
 pub struct Builder<'m> {
     module: &'m Module,
     /// Computations to append to the module, in order.
     added: Vec<Computation>,
-    /// Computations that replace others of the module.
+    /// Replacements of computations of the module, by the id of the old computation.
     replaced: HashMap<ComputationId, Computation>,
-    /// Names of all computations, known from the first addition on.
+    /// Names of all computations. Empty until the first computation is added.
     names: HashSet<String>,
     body: Body,
     origin: Option<Cow<'m, Instruction>>,
@@ -72,23 +72,24 @@ impl<'m> Builder<'m> {
         self.shape(id).as_array()
     }
 
-    /// Returns the sizes of an array's dimensions; no sizes for another value.
+    /// Returns the sizes of an array's dimensions, or no sizes if the value is not an array.
     pub fn dims(&self, id: InstrId) -> Vec<i64> {
         self.array(id).map(|array| array.dims.clone()).unwrap_or_default()
     }
 
-    /// Number of instructions so far.
+    /// Returns the number of instructions so far.
     pub fn size(&self) -> usize {
         self.body.instructions.len()
     }
 
-    /// Sets the instruction that the next new instructions help to replace.
+    /// Sets the origin of the instructions added from now on: the instruction that they help to
+    /// replace.
     pub fn set_origin(&mut self, origin: &'m Instruction) {
         self.origin = Some(Cow::Borrowed(origin));
     }
 
-    /// Adds instructions whose origin is `origin`, which may be an instruction of the computation
-    /// under construction.
+    /// Runs `add` with `origin` as the origin of new instructions. `origin` may be an instruction
+    /// of the computation under construction.
     pub fn with_origin<T>(&mut self, origin: Instruction, add: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.origin.replace(Cow::Owned(origin));
         let result = add(self);
@@ -102,21 +103,21 @@ impl<'m> Builder<'m> {
     }
 
     /// Adds an instruction with a declared shape, for operations whose operands do not determine
-    /// it. Checks the shape by inference.
+    /// the shape. Checks the declared shape by inference.
     pub fn add_shaped(&mut self, op: Op, shape: Shape, operands: impl Into<Vec<InstrId>>) -> InstrId {
         self.add_inferred(op, Some(shape), operands.into())
     }
 
-    /// Adds an instruction whose operands determine the dimensions of its result but not the
-    /// element type, as those of a product.
+    /// Adds an instruction with a declared element type. Its operands determine only the dimensions
+    /// of the result, as for a product.
     pub fn add_typed(&mut self, op: Op, element_type: ElementType, operands: impl Into<Vec<InstrId>>) -> InstrId {
         let (operands, typed) = (operands.into(), Shape::array(element_type, []));
         let shape = self.inferred(&op, Some(&typed), &operands).unwrap_or(typed);
         self.add_shaped(op, shape, operands)
     }
 
-    /// Adds an instruction as it is, except for its name and its control predecessors. Its operands
-    /// are ids of the computation under construction.
+    /// Adds an instruction whose operands are ids of the computation under construction. Makes its
+    /// name unique and removes its control predecessors. Keeps everything else.
     pub fn push(&mut self, mut instruction: Instruction) -> InstrId {
         let body = &mut self.body;
         if !body.names.insert(instruction.name.clone()) {
@@ -130,7 +131,8 @@ impl<'m> Builder<'m> {
         InstrId(body.instructions.len() as u32 - 1)
     }
 
-    /// Gives an instruction another name, made unique.
+    /// Renames an instruction. If another instruction has the name already, appends a number to the
+    /// new name.
     pub fn rename(&mut self, id: InstrId, name: &str) {
         let body = &mut self.body;
         body.names.remove(&body.instructions[id.index()].name);
@@ -169,8 +171,9 @@ impl<'m> Builder<'m> {
         self.parameter(Shape::array(element_type, dims))
     }
 
-    /// Adds a computation to the module. `write` adds its instructions and returns its root. The
-    /// origin stays the same. A name that the module has is made unique.
+    /// Adds a computation to the module. `write` adds the computation's instructions and returns
+    /// their root. The origin does not change. If the module already has a computation of this
+    /// name, appends a number to the new name.
     pub fn computation(&mut self, name: &str, write: impl FnOnce(&mut Self) -> InstrId) -> ComputationId {
         let outer = std::mem::replace(&mut self.body, Body { is_new: true, ..Body::default() });
         let root = write(self);
@@ -185,7 +188,8 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Adds a computation to the module. A name that the module has is made unique.
+    /// Adds a computation to the module. If the module already has a computation of this name,
+    /// appends a number to the new name.
     pub fn append(&mut self, mut computation: Computation) -> ComputationId {
         if self.names.is_empty() {
             self.names.extend(self.module.computations.iter().map(|it| it.name.clone()));
@@ -196,8 +200,9 @@ impl<'m> Builder<'m> {
         ComputationId((self.module.computations.len() + self.added.len() - 1) as u32)
     }
 
-    /// Replaces a computation of the module. Instructions that are added from now on may call it
-    /// with its new parameters. It must call only computations that the module has already.
+    /// Replaces a computation of the module. Instructions added from now on may call the
+    /// replacement with its new parameters. The replacement may call only computations that the
+    /// module already has.
     pub fn replace_computation(&mut self, id: ComputationId, new: Rewritten) {
         if !new.added.is_empty() || !new.replaced.is_empty() {
             self.fail(format!("the replacement of {} adds or replaces computations", new.computation.name));
@@ -205,8 +210,8 @@ impl<'m> Builder<'m> {
         self.replaced.insert(id, new.computation);
     }
 
-    /// Returns a computation that applies an operation to two scalars. Adds one if the module has
-    /// none.
+    /// Returns a computation that applies an operation to two scalars. Adds this computation if the
+    /// module lacks it.
     pub fn combiner(&mut self, op: BinaryOp, element_type: ElementType) -> ComputationId {
         let all = self.module.computations.iter().chain(&self.added);
         let applies_it = |it: &Computation| {
@@ -221,7 +226,7 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Returns a computation of the module after the edit.
+    /// Returns a computation in the form that it has after the edit.
     pub fn callee(&self, id: ComputationId) -> Option<&Computation> {
         let before = &self.module.computations;
         let replaced = self.replaced.get(&id).or_else(|| before.get(id.index()));
@@ -270,8 +275,9 @@ impl<'m> Builder<'m> {
             .map_err(|message| EditError::at(self.module, self.origin.as_deref(), message))
     }
 
-    /// Returns the declared shape, which may have layouts and dynamic dimensions that inference
-    /// does not know, if it agrees with the inferred one.
+    /// Returns the declared shape, or the inferred shape if none is declared. Remembers a fault if
+    /// the two differ in structure. The declared shape may have layouts and dynamic dimensions,
+    /// which inference does not know.
     fn declared_or_inferred(&mut self, op: &Op, declared: Option<Shape>, inferred: Shape) -> Shape {
         match declared {
             Some(declared) if declared.same_structure(&inferred) => declared,

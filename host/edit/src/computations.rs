@@ -1,14 +1,15 @@
-//! Computations of a module: their order, their names, and those that are dropped.
+//! Orders, names, adds and removes the computations of a module.
 
 use fusebox_core::hlo::{Computation, ComputationId, Module};
 
-/// Returns the computations so that callees come before callers. Keeps the order of the module
-/// where the calls allow it.
+/// Returns all computations, callees before callers. Keeps the module's order where the calls allow
+/// it.
 pub fn call_order(module: &Module) -> Vec<ComputationId> {
     order_from(module, module.ids())
 }
 
-/// Returns the computations that these reach, with themselves, so that callees come before callers.
+/// Returns the computations `from` and all computations that they call, directly or indirectly.
+/// Callees come before callers.
 pub(crate) fn order_from(module: &Module, from: impl IntoIterator<Item = ComputationId>) -> Vec<ComputationId> {
     let mut order = Vec::new();
     let mut is_visited = vec![false; module.computations.len()];
@@ -53,7 +54,7 @@ pub fn retain_computations(module: &mut Module, is_kept: impl Fn(ComputationId) 
     }
 }
 
-/// Makes these computations, in this order, the computations of the module.
+/// Keeps only the computations `kept`, in this order. Changes ids.
 fn keep(module: &mut Module, kept: &[ComputationId]) {
     let mut old: Vec<Option<Computation>> = std::mem::take(&mut module.computations).into_iter().map(Some).collect();
     let mut numbers = vec![None; old.len()];
@@ -68,21 +69,22 @@ fn keep(module: &mut Module, kept: &[ComputationId]) {
     module.entry = module.entry.map(new);
 }
 
-/// Replaces the ids of the computations that a computation calls.
+/// Replaces each id of a called computation by `new` of this id.
 pub fn redirect_calls(computation: &mut Computation, new: impl Fn(ComputationId) -> ComputationId) {
     for instruction in &mut computation.instructions {
         instruction.op.called_mut().into_iter().for_each(|id| *id = new(*id));
     }
 }
 
-/// Appends a computation. A name that the module has is made unique.
+/// Appends a computation. If the module already has a computation of this name, appends a number to
+/// the new name.
 pub fn append(module: &mut Module, mut computation: Computation) -> ComputationId {
     computation.name = unused_name(|name| module.find_computation(name).is_some(), &computation.name);
     module.computations.push(computation);
     ComputationId(module.computations.len() as u32 - 1)
 }
 
-/// Returns the name, followed by a number if the name is used.
+/// Returns the name. Appends a number if the name is already used.
 pub fn unused_name(is_used: impl Fn(&str) -> bool, name: &str) -> String {
     let mut unused = name.to_owned();
     let mut number = 0u64;

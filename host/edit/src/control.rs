@@ -10,7 +10,8 @@ impl Builder<'_> {
         self.add(Op::Tuple, elements)
     }
 
-    /// Reads an element of a tuple. If the tuple is an instruction `tuple`, returns its operand.
+    /// Reads an element of a tuple. If a `tuple` instruction computes the tuple, returns the
+    /// operand of this instruction.
     pub fn element(&mut self, tuple: InstrId, index: usize) -> InstrId {
         let instruction = self.instruction(tuple);
         match (&instruction.op, instruction.operands.get(index)) {
@@ -19,7 +20,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Reads all elements of a tuple. Returns other values themselves.
+    /// Reads all elements of a tuple. If the value is not a tuple, returns only the value.
     pub fn elements(&mut self, tuple: InstrId) -> Vec<InstrId> {
         match self.shape(tuple).as_tuple().map(<[_]>::len) {
             Some(count) => (0..count).map(|index| self.element(tuple, index)).collect(),
@@ -27,7 +28,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Reduces dimensions of arrays. The initial values are as many as the arrays.
+    /// Reduces dimensions of arrays. There is one initial value per array.
     pub fn reduce(
         &mut self,
         arrays: &[InstrId],
@@ -50,9 +51,10 @@ impl Builder<'_> {
         self.add(Op::While { condition, body }, [state])
     }
 
-    /// Adds a loop whose state has another shape than before. `changed` returns the copy of the
-    /// condition or of the body that takes a state of this shape, see [`Rewrite::with_state`]. The
-    /// copies replace the condition and the body, so no other instruction may call these.
+    /// Adds a loop whose state has another shape than that of the old loop. For the condition and
+    /// for the body, `changed` returns a copy that takes a state of the new shape, see
+    /// [`Rewrite::with_state`]. The copies replace the condition and the body, so no other
+    /// instruction may call these two computations.
     ///
     /// # Errors
     /// The error of `changed`.
@@ -75,16 +77,16 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the shape of a tuple: the elements of a shape, then scalars. A shape that is no tuple
-/// counts as a tuple of one element.
+/// Returns the shape of a tuple with the elements of `shape`, followed by `count` scalars. A shape
+/// that is not a tuple counts as one element.
 pub fn with_scalars(shape: &Shape, element_type: ElementType, count: usize) -> Shape {
     let elements = shape.as_tuple().unwrap_or(std::slice::from_ref(shape)).iter().cloned();
     Shape::Tuple(elements.chain(std::iter::repeat_n(Shape::array(element_type, []), count)).collect())
 }
 
 impl<'m> Rewrite<'m> {
-    /// Creates a copy of a loop's condition or body that has only its parameter yet: the state,
-    /// which has this shape.
+    /// Begins a copy of a loop's condition or body. The copy has only the parameter so far: the
+    /// loop's state, with shape `state`.
     pub fn with_state(module: &'m Module, old: &'m Computation, state: Shape) -> Self {
         let mut edit = Rewrite::new(module, old);
         for id in old.parameters() {

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{Diagnostic, Instruction, Module};
 use thiserror::Error;
 
-/// An edit that would make the module invalid: a bug of the pass that makes it.
+/// Error of an edit that would make the module invalid. The cause is a bug in the pass that edits.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct EditError(pub Diagnostic);

@@ -1,4 +1,4 @@
-//! Copies of parts of a module as modules of their own.
+//! Copies parts of a module into separate modules and computations.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::computations::{called_by, order_from, redirect_calls};
 use crate::{Builder, EditError};
 
 /// Returns a module that takes the operands as parameters and applies the instruction to them.
-/// Keeps the instruction's attributes only if it has a backend config.
+/// Keeps the instruction's attributes only if the instruction has a backend config.
 pub fn instruction_as_module(module: &Module, instruction: &Instruction, operands: &[Shape]) -> Module {
     let parameters = operands.iter().enumerate().map(|(number, shape)| {
         Instruction::new(format!("p{number}"), shape.clone(), Op::Parameter { number: number as i64 }, Vec::new())
@@ -23,8 +23,8 @@ pub fn instruction_as_module(module: &Module, instruction: &Instruction, operand
     with_callees(module, entry, &instruction.name)
 }
 
-/// Returns a module with `entry` as its entry and copies of the computations that it calls. `entry`
-/// refers to computations by their ids in `module`.
+/// Returns a module whose entry is `entry`, with copies of all computations that `entry` calls.
+/// `entry` refers to computations by their ids in `module`.
 pub fn with_callees(module: &Module, entry: Computation, name: &str) -> Module {
     let order = callees(module, &entry);
     let numbers: HashMap<ComputationId, ComputationId> =
@@ -46,8 +46,8 @@ pub fn with_callees(module: &Module, entry: Computation, name: &str) -> Module {
     }
 }
 
-/// Returns the computations that `entry` reaches: in the order of the module if callees come before
-/// callers there, else in an order where they do.
+/// Returns the computations that `entry` calls, directly or indirectly. If the module's order puts
+/// callees before callers, keeps it. Otherwise sorts callees before callers.
 fn callees(module: &Module, entry: &Computation) -> Vec<ComputationId> {
     let mut order = order_from(module, called_by(entry));
     let precede = |id: &ComputationId| called_by(module.computation(*id)).into_iter().all(|callee| callee < *id);
@@ -61,16 +61,18 @@ fn callees(module: &Module, entry: &Computation) -> Vec<ComputationId> {
 pub struct Part<'a> {
     /// Instructions to copy, in program order.
     pub members: &'a [InstrId],
-    /// Values that become parameters, in order. If a value occurs twice, members read the last one.
+    /// Values that become parameters, in order. If a value occurs twice, members read the last of
+    /// its parameters.
     pub inputs: &'a [InstrId],
     /// Members that become the results.
     pub roots: &'a [InstrId],
-    /// Number of first operands of each root that become the first parameters, one by one.
+    /// Number of leading operands that each root reads from the parameters: operand `n` of a root
+    /// becomes parameter `n`.
     pub initial: usize,
 }
 
-/// Copies a part of a computation as a computation of its own, which computes the root or the tuple
-/// of several roots.
+/// Copies a part of a computation into a new computation. The result of the new computation is the
+/// root, or a tuple of the roots if there are several.
 pub fn outlined(old: &Computation, name: impl Into<String>, part: &Part) -> Computation {
     let mut map: HashMap<InstrId, InstrId> = HashMap::new();
     let mut instructions = Vec::with_capacity(part.members.len() + part.inputs.len() + 1);
@@ -102,8 +104,8 @@ pub fn outlined(old: &Computation, name: impl Into<String>, part: &Part) -> Comp
     Computation { name: name.into(), instructions, root, execution_thread: None, span }
 }
 
-/// Returns a computation with the parameters of another one, whose only instruction calls it with
-/// these parameters by `op`.
+/// Returns a computation that has the parameters of `callee` and one other instruction. This
+/// instruction has operation `op`, which calls `callee`, and reads the parameters.
 pub fn calling(module: &Module, callee: ComputationId, name: &str, op: Op) -> Computation {
     let called = module.computation(callee);
     let mut instructions: Vec<Instruction> =
@@ -115,7 +117,7 @@ pub fn calling(module: &Module, callee: ComputationId, name: &str, op: Op) -> Co
     Computation { name: name.to_owned(), instructions, root, execution_thread: None, span: Span::default() }
 }
 
-/// Returns a copy of a computation whose result is the tuple of these values.
+/// Copies a computation. The result of the copy is the tuple of the values `results`.
 pub fn with_results(computation: &Computation, results: &[InstrId]) -> Computation {
     let mut copy = computation.clone();
     let shapes = results.iter().map(|&id| copy.instruction(id).shape.clone()).collect();
@@ -124,11 +126,12 @@ pub fn with_results(computation: &Computation, results: &[InstrId]) -> Computati
     copy
 }
 
-/// Returns a computation that is in no module. `write` adds its instructions, which may call
-/// computations of `module`, and returns its root. Computations that `write` adds are dropped.
+/// Returns a computation that does not belong to a module. `write` adds its instructions and
+/// returns their root. The instructions may call computations of `module`. Computations that
+/// `write` adds are dropped.
 ///
 /// # Errors
-/// The first invalid instruction.
+/// Returns the fault of the first invalid instruction.
 pub fn detached_computation(
     module: &Module,
     name: &str,
@@ -141,13 +144,13 @@ pub fn detached_computation(
     Ok(edit.finish(&like, root)?.computation)
 }
 
-/// Returns the shape of an array with the element type of this one and these sizes.
+/// Returns the shape of an array with the element type of `shape` and the sizes `dims`.
 pub fn resized(shape: &Shape, dims: &[i64]) -> Shape {
     shape.as_array().map_or_else(|| shape.clone(), |array| Shape::array(array.element_type, dims))
 }
 
-/// Returns an instruction without operands that is in no computation. Analyses answer questions
-/// about it, for example whether an emitter would claim it.
+/// Returns an instruction that has no operands and does not belong to a computation. Callers ask
+/// analyses about this instruction, for example whether an emitter would claim it.
 pub fn detached_instruction(op: Op, shape: Shape) -> Instruction {
     Instruction::new(op.opcode().name(), shape, op, Vec::new())
 }

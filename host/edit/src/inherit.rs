@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::{Extra, Instruction, Op, Shape};
 
-/// Returns the attributes of a new instruction with this operation and shape, which helps to
-/// replace `origin`:
+/// Returns the attributes that a new instruction inherits from `origin`, the instruction that it
+/// helps to replace. The new instruction has this operation and shape:
 ///
 /// | attribute | inherited |
 /// |---|---|
@@ -13,7 +13,7 @@ use fusebox_core::hlo::{Extra, Instruction, Op, Shape};
 /// | backend config, precision, result accuracy and other attributes | if the operation is of the origin's kind |
 /// | control predecessors | never: they name instructions of the old computation |
 ///
-/// XLA treats metadata, frontend attributes and sharding alike
+/// XLA has the same rules for metadata, frontend attributes and sharding
 /// (`HloInstruction::SetupDerivedInstruction`).
 pub fn inherited(origin: &Instruction, op: &Op, shape: &Shape) -> Option<Box<Extra>> {
     let all = origin.extra.as_deref()?;
@@ -31,7 +31,8 @@ pub fn inherited(origin: &Instruction, op: &Op, shape: &Shape) -> Option<Box<Ext
     (extra != Extra::default()).then(|| Box::new(extra))
 }
 
-/// Returns the shape with the layouts of the origin, where the dimensions are equal.
+/// Returns `shape` with the layouts of `origin`. Arrays whose dimensions differ from those in
+/// `origin` keep their layouts.
 pub(crate) fn with_layout_of(origin: &Shape, mut shape: Shape) -> Shape {
     match (origin, &mut shape) {
         (Shape::Array(from), Shape::Array(to)) if from.layout.is_some() && from.dims == to.dims => {

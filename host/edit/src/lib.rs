@@ -2,8 +2,8 @@
 //!
 //! * [`rewrite`] copies a computation, and replaces the instructions that a closure names.
 //! * [`Builder`] adds instructions. It infers their shapes and makes their names unique.
-//! * Each new instruction has an *origin*: the instruction that it helps to replace. It inherits
-//!   attributes of the origin by one rule, see [`inherited`].
+//! * Each new instruction has an *origin*: the instruction that it helps to replace. [`inherited`]
+//!   defines which attributes of its origin the new instruction gets.
 //! * A new computation is appended to the module, so that no id changes during an edit.
 //!   [`restore_order`] then moves callees before their callers, as the verifier demands.
 //!

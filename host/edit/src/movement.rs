@@ -6,13 +6,13 @@ use fusebox_core::hlo::{ElementType, InstrId, Op, PaddingDim, Shape, SliceDim};
 use crate::Builder;
 
 impl Builder<'_> {
-    /// Adds an array whose elements are their index in a dimension.
+    /// Adds an array in which the value of each element is its index along `dimension`.
     pub fn iota(&mut self, element_type: ElementType, dims: &[i64], dimension: usize) -> InstrId {
         let shape = Shape::array(element_type, dims);
         self.add_shaped(Op::Iota { dimension: dimension as i64 }, shape, [])
     }
 
-    /// Repeats a scalar in an array of these sizes. Returns the scalar itself if there are none.
+    /// Repeats a scalar in an array of these sizes. Returns the scalar itself if `dims` is empty.
     pub fn spread(&mut self, scalar: InstrId, dims: &[i64]) -> InstrId {
         if dims.is_empty() { scalar } else { self.broadcast(scalar, dims, &[]) }
     }
@@ -49,7 +49,7 @@ impl Builder<'_> {
     /// Takes a part of an array.
     pub fn slice(&mut self, operand: InstrId, dims: Vec<SliceDim>) -> InstrId {
         let sizes = self.dims(operand);
-        // The stride past a single element says nothing.
+        // In a dimension of one element, the stride has no effect.
         let is_whole = |(dim, &size): (&SliceDim, &i64)| {
             *dim == SliceDim::all(size) || size == 1 && (dim.start, dim.limit) == (0, 1)
         };
@@ -59,7 +59,8 @@ impl Builder<'_> {
         self.add(Op::Slice { dims }, [operand])
     }
 
-    /// Takes the part of an array with the indices from `start` to before `limit` in a dimension.
+    /// Takes the part of an array whose indices along `dimension` are at least `start` and less
+    /// than `limit`.
     pub fn slice_along(&mut self, operand: InstrId, dimension: usize, start: i64, limit: i64) -> InstrId {
         let mut dims: Vec<SliceDim> = self.dims(operand).into_iter().map(SliceDim::all).collect();
         match dims.get_mut(dimension) {
@@ -96,13 +97,13 @@ impl Builder<'_> {
         }
     }
 
-    /// Takes the part of an array that begins at computed indices.
+    /// Takes a part of an array. Computed indices determine where the part begins.
     pub fn dynamic_slice(&mut self, operand: InstrId, starts: &[InstrId], sizes: &[i64]) -> InstrId {
         let operands: Vec<InstrId> = [operand].iter().chain(starts).copied().collect();
         self.add(Op::DynamicSlice { sizes: sizes.to_vec() }, operands)
     }
 
-    /// Replaces the part of an array that begins at computed indices.
+    /// Replaces a part of an array. Computed indices determine where the part begins.
     pub fn dynamic_update_slice(&mut self, operand: InstrId, update: InstrId, starts: &[InstrId]) -> InstrId {
         let operands: Vec<InstrId> = [operand, update].iter().chain(starts).copied().collect();
         self.add(Op::DynamicUpdateSlice, operands)

@@ -7,8 +7,9 @@ use fusebox_core::hlo::{Computation, ComputationId, ElementType, InstrId, Instru
 
 use crate::{Builder, EditError};
 
-/// A copy of a computation under construction. A pass visits the old instructions in order and
-/// states the new instruction that replaces each. So operands come before their users.
+/// The copy of a computation while it is under construction. A pass visits the old instructions in
+/// order and states which new instruction replaces each old one. In the copy, operands therefore
+/// come before their users.
 ///
 /// Dereferences to the [`Builder`] of the copy.
 pub struct Rewrite<'m> {
@@ -23,16 +24,17 @@ pub struct Rewritten {
     pub computation: Computation,
     /// Computations to append to the module, in order.
     pub(crate) added: Vec<Computation>,
-    /// Other computations that were replaced.
+    /// Replacements of other computations, by the ids of the old ones.
     pub(crate) replaced: HashMap<ComputationId, Computation>,
 }
 
 /// Rewrites a computation. `replace` returns the new instruction that replaces an old one, or
-/// `None` to copy it. Appends the computations that `replace` adds. While `replace` runs, the old
-/// instruction is the origin of new instructions.
+/// `None` to copy the old one. Appends the computations that `replace` adds. While `replace` runs,
+/// the old instruction is the origin of new instructions.
 ///
 /// # Errors
-/// The error of `replace`, or the first invalid instruction, converted to an error of that type.
+/// Returns the error of `replace`, or the fault of the first invalid instruction, converted to the
+/// same type.
 pub fn rewrite<E: From<EditError>>(
     module: &mut Module,
     id: ComputationId,
@@ -54,7 +56,7 @@ impl<'m> Rewrite<'m> {
     /// instruction if the result is `None`.
     ///
     /// # Errors
-    /// The error of `replace`, or the first invalid instruction.
+    /// Returns the error of `replace`, or the fault of the first invalid instruction.
     pub fn each<E: From<EditError>>(
         module: &'m Module,
         old: &'m Computation,
@@ -75,7 +77,7 @@ impl<'m> Rewrite<'m> {
         self.old
     }
 
-    /// Returns the new instruction that replaces a visited old one.
+    /// Returns the new instruction that replaces the old one, which has been visited already.
     pub fn mapped(&self, old: InstrId) -> InstrId {
         self.map[old.index()].unwrap_or(InstrId(0))
     }
@@ -96,20 +98,22 @@ impl<'m> Rewrite<'m> {
         self.copy_with(instruction, operands)
     }
 
-    /// Adds a copy of an instruction with these operands, which have the shapes of its own ones.
+    /// Adds a copy of an instruction with other operands. The new operands have the shapes of the
+    /// old ones.
     pub fn copy_with(&mut self, instruction: &Instruction, operands: Vec<InstrId>) -> InstrId {
         self.push(Instruction { operands, ..instruction.clone() })
     }
 
-    /// Sets an old instruction's replacement to the constant or parameter that `op` creates.
+    /// Replaces an old instruction by a new instruction without operands: `op` is a constant or a
+    /// parameter.
     pub fn replace_shaped(&mut self, old: InstrId, op: Op, shape: Shape) -> InstrId {
         let new = self.add_shaped(op, shape, []);
         self.set(old, new);
         new
     }
 
-    /// Adds an array as a parameter after those of the old computation and after those added so
-    /// far.
+    /// Adds a parameter that is an array. Its number is greater than those of the old computation's
+    /// parameters and of the parameters added so far.
     pub fn extra_parameter(&mut self, element_type: ElementType, dims: &[i64]) -> InstrId {
         let after = |it: &Instruction| match it.op {
             Op::Parameter { number } => number + 1,
@@ -124,7 +128,7 @@ impl<'m> Rewrite<'m> {
     /// Returns the copy. Its root is the replacement of the old root.
     ///
     /// # Errors
-    /// The first invalid instruction.
+    /// Returns the fault of the first invalid instruction.
     pub fn finish(self) -> Result<Rewritten, EditError> {
         let root = self.mapped(self.old.root);
         self.finish_at(root)
@@ -133,15 +137,15 @@ impl<'m> Rewrite<'m> {
     /// Returns the copy with this root.
     ///
     /// # Errors
-    /// The first invalid instruction.
+    /// Returns the fault of the first invalid instruction.
     pub fn finish_at(self, root: InstrId) -> Result<Rewritten, EditError> {
         self.builder.finish(self.old, root)
     }
 }
 
 impl Rewritten {
-    /// Replaces computation `id` and those of [`Builder::replace_computation`], and appends the
-    /// added computations.
+    /// Replaces computation `id` and the computations that [`Builder::replace_computation`]
+    /// replaces. Appends the added computations.
     pub fn put_into(self, module: &mut Module, id: ComputationId) {
         module.computations.extend(self.added);
         for (id, computation) in self.replaced.into_iter().chain([(id, self.computation)]) {

@@ -4,8 +4,8 @@ use fusebox_core::hlo::{ArrayLiteral, ElementType, InstrId, Literal, Op};
 
 use crate::Builder;
 
-/// Returns a scalar of this type: the number rounded to the type, `false` for zero and `true` for
-/// every other `pred`. Complex numbers have no imaginary part.
+/// Returns `value`, rounded to this type, as a scalar. As a `pred`, zero is `false` and every other
+/// number is `true`. As a complex number, it has an imaginary part of 0.
 pub fn scalar_literal(element_type: ElementType, value: f64) -> ArrayLiteral {
     let real = element_type.real_part();
     let bits = match real.float_format() {
@@ -17,7 +17,7 @@ pub fn scalar_literal(element_type: ElementType, value: f64) -> ArrayLiteral {
     integer_literal(element_type, bits)
 }
 
-/// Returns a scalar with these low bits.
+/// Returns an integer scalar that consists of the low bits of `bits`.
 fn integer_literal(element_type: ElementType, bits: u64) -> ArrayLiteral {
     let mut data = bits.to_le_bytes()[..element_type.real_part().byte_size()].to_vec();
     data.resize(element_type.byte_size(), 0);
@@ -40,21 +40,21 @@ impl Builder<'_> {
         self.constant(integer_literal(element_type, value as u64))
     }
 
-    /// Adds the scalar that sums begin with. Adding it keeps even the sign of a zero, so it is -0
-    /// in types that have it.
+    /// Adds the scalar that sums begin with. This is -0 in types that have -0, because adding -0
+    /// keeps even the sign of a zero.
     pub fn identity_of_sums(&mut self, element_type: ElementType) -> InstrId {
         let part = scalar_literal(element_type.real_part(), -0.0).data;
         let parts = if element_type.is_complex() { 2 } else { 1 };
         self.constant(ArrayLiteral { element_type, dims: Vec::new(), data: part.repeat(parts).into() })
     }
 
-    /// Adds an array whose elements are all this number.
+    /// Adds an array whose elements are all `value`.
     pub fn filled(&mut self, element_type: ElementType, dims: &[i64], value: f64) -> InstrId {
         let scalar = self.scalar(element_type, value);
         self.spread(scalar, dims)
     }
 
-    /// Adds an array with the shape of another one, whose elements are all this number.
+    /// Adds an array that has the shape of `like`. All elements of the array are `value`.
     pub fn filled_like(&mut self, like: InstrId, value: f64) -> InstrId {
         match self.array(like) {
             Some(array) => {
@@ -65,7 +65,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Remembers that an instruction was expected to be an array. Returns the instruction.
+    /// Remembers the fault that an instruction is not an array. Returns the instruction.
     pub(crate) fn not_an_array(&mut self, id: InstrId) -> InstrId {
         let instruction = self.instruction(id);
         let message = format!("{} must be an array, is {}", instruction.name, instruction.shape);

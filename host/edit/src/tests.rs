@@ -20,7 +20,8 @@ ENTRY e {
  frontend_attributes={k=\"v\"}, backend_config={\"a\":1}, result_accuracy={tolerance={atol=0,rtol=0,ulps=1}}
 }";
 
-/// Replaces the root of [`ONE`] by what `replace` returns, and returns the new root's attributes.
+/// Replaces the root of [`ONE`] by an instruction with operation `op`. Returns the attributes of
+/// the new root.
 fn extra_of(op: Op) -> Option<Extra> {
     let mut module = module(ONE);
     rewrite(&mut module, ComputationId(0), |edit, _, instruction| {
@@ -133,7 +134,7 @@ fn added_computations_come_before_their_callers() {
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
 }
 
-/// Applies every operation to its identity and some values with the interpreter.
+/// Applies each operation to its identity and to sample values, with the interpreter.
 #[test]
 fn the_identity_changes_nothing() {
     let samples = |ty: ElementType| -> Vec<Vec<u8>> {

@@ -1,5 +1,6 @@
 //! Finds which operands an instruction reads, at which indices, in which loops and under which
-//! conditions. For this it translates the instruction's indexing maps to the scopes of a function.
+//! conditions. Translates the instruction's indexing maps to the scopes of a function for this
+//! purpose.
 
 use fusebox_core::builder::Type;
 use fusebox_core::hlo::{InstrId, Op};
@@ -62,7 +63,7 @@ impl RecipePlanner<'_, '_> {
                 Some(_) => None,
             });
         }
-        // A loop does nothing if one of its operands has no elements.
+        // A loop has no effect if one of the reads in the loop never happens.
         let looped = |place: &ReadContext| place.loops > 0;
         let idle = contexts.iter().flatten().any(|place| looped(place) && !place.reachable);
         for (read, place) in reads.iter().zip(&contexts) {
@@ -135,8 +136,8 @@ impl RecipePlanner<'_, '_> {
         Ok(place)
     }
 
-    /// Returns the scope of reads that happen if another read's conditions do not hold. `None` if
-    /// these conditions always hold.
+    /// Returns the scope for reads that happen only where the conditions of another read do not
+    /// hold. `None` if these conditions always hold.
     fn otherwise(&mut self, other: &ReadContext) -> Option<ScopeId> {
         let branch = &self.recipe.branches[other.branch?];
         match (branch.reachable, branch.conditions.is_empty()) {
@@ -171,8 +172,8 @@ impl RecipePlanner<'_, '_> {
         scope
     }
 
-    /// Adds a branch, which is computed only under conditions, and returns its number. Drops
-    /// conditions that the bounds of the indices already decide.
+    /// Adds a branch whose code runs only if all conditions hold. Returns the number of the branch.
+    /// Drops conditions that the bounds of the indices already decide.
     fn branch(&mut self, parent: ScopeId, conditions: Vec<BoundsCondition>) -> usize {
         let mut open = Vec::new();
         let mut reachable = true;
@@ -194,7 +195,8 @@ impl RecipePlanner<'_, '_> {
         branches.len() - 1
     }
 
-    /// Returns the values that are read at run time and on which the indices of a read depend.
+    /// Returns the values that determine the indices of a read and that are themselves read at run
+    /// time.
     fn runtime_values(&mut self, read: &OperandRead) -> Result<Vec<IndexId>> {
         let mut values = Vec::new();
         for (variable, value) in read.reading.map.runtime.iter().zip(&read.reading.runtime) {
@@ -221,7 +223,7 @@ impl RecipePlanner<'_, '_> {
         exprs.iter().map(|expr| self.at(expr, runtime)).collect()
     }
 
-    /// Evaluates an expression of a map at the site.
+    /// Evaluates an expression of an indexing map for the indices of the site.
     fn at(&mut self, expr: &Expr, runtime: &[IndexId]) -> Result<IndexId> {
         let index = self.partition.indices.substitute(expr, &self.site.token, &self.ranges, runtime);
         index.map_err(|reason| self.partition.error(self.id, reason))

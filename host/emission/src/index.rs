@@ -1,9 +1,9 @@
-//! Index values of one partition: expressions of core's algebra over the arguments of functions,
-//! loop variables and values read at run time.
+//! Index values of one partition. Each is an expression over function arguments, loop variables and
+//! values read at run time. The expressions belong to the algebra of `fusebox_core`.
 //!
-//! Indices with equal numbers have equal values. If a reshape undoes another one, for example, the
-//! index after both has the number of the index before both. Worked example: with `i < 4` and `j <
-//! 8`, `(8·i + j) floordiv 8` is `i`.
+//! Indices with equal numbers have equal values. For example, if a second reshape undoes the first,
+//! the index after both has the same number as the index before both. Worked example: with `i < 4`
+//! and `j < 8`, `(8·i + j) floordiv 8` is `i`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -51,25 +51,25 @@ struct IndexLeaf {
     scope: ScopeId,
 }
 
-/// Largest number of operations of an expression. A larger expression is cut with [`Atom::Value`],
-/// which limits the length of a map's text.
+/// Largest number of operations and operands of an expression. A larger expression is cut with
+/// [`Atom::Value`], which limits the length of a map's text.
 const MAX_EXPRESSION: u32 = 48;
 
-/// Number of operations above which an expression is cut if the composed map takes more operations
-/// than separate maps.
+/// Number of operations above which an expression may be cut. It is cut if the composed map takes
+/// more operations than separate maps.
 const LARGE: u32 = 12;
 
 /// The index values of a partition.
 #[derive(Default)]
 pub struct IndexTable {
     algebra: Algebra,
-    /// Leaves by their number in the algebra.
+    /// Leaves, in the order of their numbers in the algebra.
     leaves: Vec<IndexLeaf>,
     known: HashMap<Atom, IndexId>,
     /// For each scope, its distance from the function's body.
     depths: HashMap<ScopeId, u32>,
     written: HashMap<IndexId, Expr>,
-    /// Operations of large indices that are already counted.
+    /// Large indices whose operations have been counted already.
     computed: HashSet<IndexId>,
 }
 
@@ -83,7 +83,8 @@ impl IndexTable {
         self.algebra.constant(value)
     }
 
-    /// Returns the index of an atom with these bounds, defined in `scope`.
+    /// Returns the index that consists of an atom. The atom is defined in `scope` and has these
+    /// bounds.
     pub fn atom(&mut self, atom: Atom, bounds: Interval, scope: ScopeId) -> IndexId {
         if let Some(&known) = self.known.get(&atom) {
             return known;
@@ -123,8 +124,8 @@ impl IndexTable {
         self.algebra.range(a)
     }
 
-    /// Returns the innermost scope that the computation of `a` needs; `None` for constants, which
-    /// are written wherever they are needed.
+    /// Returns the innermost scope that the computation of `a` needs. `None` for constants, which
+    /// are written wherever an instruction reads them.
     pub fn scope(&self, a: IndexId) -> Option<ScopeId> {
         let leaves = self.algebra.leaves(a).into_iter().map(|number| &self.leaves[number as usize]);
         leaves.max_by_key(|leaf| self.algebra.depth(leaf.index)).map(|leaf| leaf.scope)
@@ -134,7 +135,7 @@ impl IndexTable {
         self.algebra.as_constant(a)
     }
 
-    /// Returns the atom of an index that is a single atom.
+    /// Returns the atom if the index consists of a single atom.
     pub fn as_atom(&self, a: IndexId) -> Option<&Atom> {
         match *self.algebra.kind(a) {
             Kind::Leaf(number) => Some(&self.leaves[number as usize].atom),
@@ -142,14 +143,14 @@ impl IndexTable {
         }
     }
 
-    /// Returns the indices whose SSA values the map of `a` takes as operands: arguments, range
-    /// variables, runtime values and separately computed indices. Each occurs once.
+    /// Returns the indices that are operands of the map of `a`: arguments, range variables, runtime
+    /// values and separately computed indices. Each occurs once.
     pub fn leaves(&self, a: IndexId) -> Vec<IndexId> {
         self.algebra.leaves(a).into_iter().map(|number| self.operand(number)).collect()
     }
 
-    /// Returns the map that computes `a` from its [`leaves`](Self::leaves), and the order of its
-    /// operands: dimensions first, then the runtime variables.
+    /// Returns the map that computes `a` from its [`leaves`](Self::leaves), and the map's operands
+    /// in order: dimensions first, then the runtime variables.
     pub fn map(&mut self, a: IndexId) -> (IndexingMap, Vec<IndexId>) {
         let is_runtime = |number: &u32| matches!(self.leaves[*number as usize].atom, Atom::Runtime(_));
         let (runtime, dims): (Vec<u32>, Vec<u32>) = self.algebra.leaves(a).into_iter().partition(is_runtime);
@@ -168,7 +169,7 @@ impl IndexTable {
         (map, dims.into_iter().chain(runtime).map(|number| self.operand(number)).collect())
     }
 
-    /// Returns the index whose value a map takes as the operand for a leaf.
+    /// Returns the index that a map has as its operand for a leaf.
     fn operand(&self, number: u32) -> IndexId {
         match &self.leaves[number as usize] {
             IndexLeaf { atom: Atom::Value(index), .. } => *index,
@@ -181,8 +182,8 @@ impl IndexTable {
         self.algebra.write(a, &mut self.written, &Expr::dim).size()
     }
 
-    /// Returns a separate leaf with the same value as `a`, if the expression of `a` is large
-    /// enough, else `a`.
+    /// If the expression of `a` is large enough, returns a separate leaf with the same value.
+    /// Otherwise returns `a`.
     fn cut(&mut self, a: IndexId) -> IndexId {
         match self.scope(a) {
             Some(scope) if self.size(a) > 2 => self.atom(Atom::Value(a), self.bounds(a), scope),

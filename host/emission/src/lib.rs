@@ -68,8 +68,8 @@ pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec
     Ok(functions)
 }
 
-/// Checks that all roots read the same single element of each hero, on every path, because an
-/// injected value is one element.
+/// Checks that all roots read the same single element of each hero on every path. An epilogue
+/// function receives only one element of each hero.
 ///
 /// # Errors
 /// If a hero is read at several indices, or in a loop.
@@ -107,8 +107,8 @@ fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[In
     Ok(())
 }
 
-/// Returns the functions that have no injected values. They are partitioned together, so that they
-/// use common functions.
+/// Returns the functions that have no injected values. All are partitioned together, so that they
+/// can call common functions.
 fn values(fusion: &Fusion, calls: &[&SubgraphCall], used_names: &HashSet<String>) -> Result<Vec<Function>> {
     let request = |call: &&SubgraphCall| match &call.kind {
         SubgraphKind::Values { instructions } => {

@@ -13,9 +13,9 @@ pub struct ScopeId(pub u32);
 /// A region of a function in which values are available.
 pub struct Scope {
     pub function: FunctionId,
-    /// The scope around it; `None` for a function's body.
+    /// The scope around this scope. `None` for a function's body.
     pub parent: Option<ScopeId>,
-    /// Number of scopes around it.
+    /// Number of scopes around this scope.
     pub depth: u32,
     pub kind: ScopeKind,
 }
@@ -23,7 +23,7 @@ pub struct Scope {
 /// The kind of a scope.
 pub enum ScopeKind {
     Body,
-    /// A nest of loops over ranges of these sizes that carries values of these types.
+    /// A nest of loops over ranges of these sizes. The loops carry values of the types `state`.
     Loop {
         sizes: Vec<i64>,
         state: Vec<Type>,

@@ -13,8 +13,8 @@ use crate::schedule::{ScheduleItem, schedule};
 use crate::scope::{FunctionId, ScopeId};
 use crate::writer::{FunctionWriter, SiteOperands};
 
-/// Returns all functions of a partition. `heroes` are the injected instructions in the order of
-/// their arguments.
+/// Returns all functions of a partition. `heroes` are the injected instructions, in the order of
+/// the arguments that pass the heroes' values to the functions.
 pub fn functions(partition: &mut Partition<'_>, heroes: &[InstrId]) -> Result<Vec<Function>> {
     let mut scopes: Vec<Vec<ScopeId>> = vec![Vec::new(); partition.functions.len()];
     for (i, scope) in partition.scopes.iter().enumerate() {

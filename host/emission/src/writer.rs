@@ -26,13 +26,13 @@ const MOST_OPERATIONS: i64 = 2048;
 pub enum LoopForm {
     /// As a loop.
     Looped,
-    /// Unrolled, if the unrolled code is small. A loop around it, for example over windows, then
-    /// contains no other loop and can be vectorised.
+    /// Unrolled, if the unrolled code is small. A loop around the unrolled loop, for example over
+    /// windows, then contains no other loop and can be vectorised.
     UnrolledIfSmall,
 }
 
-/// Whether unrolling a loop with this body yields little code. The body must contain no loops. It
-/// must contain no calls either, because the sizes of functions are not known yet.
+/// Whether unrolling a loop with this body yields little code. False if the body contains loops.
+/// Also false if the body contains calls, because the sizes of functions are not known yet.
 fn may_unroll(map: &IndexingMap, body: &Region) -> bool {
     let size = |range: &Variable| range.bounds.upper.saturating_sub(range.bounds.lower).saturating_add(1);
     let turns = map.ranges.iter().map(size).fold(1, i64::saturating_mul);
@@ -44,7 +44,7 @@ fn may_unroll(map: &IndexingMap, body: &Region) -> bool {
     is_plain && turns <= MOST_ITERATIONS && turns.saturating_mul(operations) <= MOST_OPERATIONS
 }
 
-/// An instruction at its site; `operands` are the values of the recipe's reads.
+/// An instruction at its site. `operands` are the values of the recipe's reads.
 pub struct SiteOperands<'r> {
     pub id: InstrId,
     pub recipe: &'r Recipe,
@@ -56,7 +56,7 @@ pub struct FunctionWriter<'p, 'm> {
     pub partition: &'p mut Partition<'m>,
     pub b: FunctionBuilder,
     pub function: FunctionId,
-    /// Tensors by parameter number.
+    /// Tensor of each parameter, by parameter number.
     parameters: Vec<Value>,
     /// The injected values of all heroes, in order. `injected_of` contains the values of each hero.
     injected: Vec<Value>,
@@ -66,7 +66,7 @@ pub struct FunctionWriter<'p, 'm> {
     states: HashMap<ScopeId, Vec<Value>>,
     indices: HashMap<IndexId, Value>,
     values: HashMap<InstrId, Vec<Value>>,
-    /// Values written for reads of instructions that this function does not compute.
+    /// Values of instructions that this function reads but does not compute.
     fetched: HashMap<InstructionRead, Vec<Value>>,
 }
 
@@ -95,7 +95,7 @@ impl<'p, 'm> FunctionWriter<'p, 'm> {
         writer
     }
 
-    /// Creates the arguments after the parameters, and the regions of all scopes.
+    /// Creates the arguments that follow the parameters. Creates the regions of all scopes.
     fn open(&mut self, heroes: &[InstrId], scopes: &[ScopeId]) {
         for index in self.partition.arguments(self.function) {
             let value = self.b.argument(Type::INDEX);
@@ -192,7 +192,7 @@ impl<'p, 'm> FunctionWriter<'p, 'm> {
         }
     }
 
-    /// Runs `write`, whose operations go into the region of a scope.
+    /// Runs `write`. The operations that `write` adds go into the region of `scope`.
     pub fn within<R>(&mut self, scope: ScopeId, write: impl FnOnce(&mut Self) -> R) -> R {
         match self.regions.remove(&scope) {
             None => write(self),
@@ -223,7 +223,7 @@ impl<'p, 'm> FunctionWriter<'p, 'm> {
         result.map(|_| region)
     }
 
-    /// Writes an `xla_gpu.loop` over the ranges of a scope; `body` computes the next loop-carried
+    /// Writes an `xla_gpu.loop` over the ranges of a scope. `body` computes the next loop-carried
     /// values from the current ones.
     pub fn loop_over(
         &mut self,

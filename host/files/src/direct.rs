@@ -24,7 +24,7 @@ fn send(content: &mut File, path: &Path) -> io::Result<()> {
     io::copy(content, &mut stream)?;
     stream.flush()?;
     match stream.sync_all() {
-        // Files that are not stored on a disk return one of these errors.
+        // If a file is not stored on a disk, syncing the file returns one of these errors.
         Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::NOTSUP | Errno::ROFS)) => {
             Ok(())
         }

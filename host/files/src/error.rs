@@ -13,14 +13,14 @@ pub enum ReadError {
     /// The file does not exist.
     #[error("cannot read {}: there is no such file", path.display())]
     NotFound {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The file is not a regular file. Such files are not opened, because a FIFO may block for ever
     /// and a device may supply bytes without end.
     #[error("cannot read {}: it is {kind}, and only regular files are read{}", path.display(), stream_advice(*kind))]
     NotRegular {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The kind of the file.
         kind: FileKind,
@@ -29,7 +29,7 @@ pub enum ReadError {
     #[error("cannot read {}: it is larger than {limit} bytes; {} SIZE raises the limit, `none` lifts it",
         path.display(), SizeLimit::FLAG)]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Maximum number of bytes allowed.
         limit: u64,
@@ -37,7 +37,7 @@ pub enum ReadError {
     /// The file does not fit into memory.
     #[error("cannot read {}: memory is short after {bytes} bytes", path.display())]
     Memory {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Number of bytes that were read before memory ran out, or that could not be allocated.
         bytes: u64,
@@ -45,7 +45,7 @@ pub enum ReadError {
     /// The system refused.
     #[error("cannot read {}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -63,33 +63,33 @@ pub enum WriteError {
     /// The path is a directory.
     #[error("cannot write {}: it is a directory; name a file in it", path.display())]
     Directory {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The output is an input of the same run.
     #[error("{} is the same file as the input {}; name another file for the output", path.display(), input.display())]
     IsInput {
-        /// The output.
+        /// Path of the output.
         path: PathBuf,
-        /// The input.
+        /// Path of the input.
         input: PathBuf,
     },
     /// The output is an entry of a store that the run uses.
     #[error("{} would be an entry of the cache that this run uses; name another file for the output", path.display())]
     InStore {
-        /// The output.
+        /// Path of the output.
         path: PathBuf,
     },
     /// The folder is not empty.
     #[error("the folder {} is not empty; name another one, or write into it with --force", path.display())]
     Occupied {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
     /// The path must be a folder, but is another kind of file.
     #[error("cannot write a folder to {}: it is {kind}", path.display())]
     NoFolder {
-        /// The output.
+        /// Path of the output.
         path: PathBuf,
         /// The kind of the file.
         kind: FileKind,
@@ -97,7 +97,7 @@ pub enum WriteError {
     /// The path is invalid: a folder is missing, or links form a cycle.
     #[error("cannot write {}: {source}", path.display())]
     Path {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -105,7 +105,7 @@ pub enum WriteError {
     /// The file exists and may not be written.
     #[error("cannot write {}: {source}; the file was left as it is", path.display())]
     Protected {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -113,9 +113,9 @@ pub enum WriteError {
     /// No new file can be created in the directory of the path.
     #[error("cannot write {}: no file can be made in the directory {}: {source}", path.display(), folder.display())]
     Folder {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its directory.
+        /// Path of the file's directory.
         folder: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -123,7 +123,7 @@ pub enum WriteError {
     /// The new file could not be completed, and was removed.
     #[error("cannot write {}: {source} ({step}); what was there before is untouched", path.display())]
     Draft {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The step that failed.
         step: &'static str,
@@ -134,17 +134,17 @@ pub enum WriteError {
     #[error("{} is written, but {} could not be saved to disk: {source}; a power cut may undo it", path.display(),
         folder.display())]
     Unconfirmed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its directory.
+        /// Path of the file's directory.
         folder: PathBuf,
         /// The system's reason.
         source: io::Error,
     },
-    /// A FIFO or device did not accept all bytes. Some may have been sent.
+    /// A FIFO or device did not accept all bytes. Some bytes may have been sent.
     #[error("cannot write {}, which is {kind}: {source}", path.display())]
     Stream {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The kind of the file.
         kind: FileKind,
@@ -172,7 +172,7 @@ pub enum StoreError {
     /// The folder cannot be created or read.
     #[error("cannot use the folder {}: {source}", path.display())]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -180,24 +180,24 @@ pub enum StoreError {
     /// The folder belongs to another user.
     #[error("cannot use the folder {}: it belongs to another user, who would decide what is found there", path.display())]
     Foreign {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
     /// Other users may write to the folder.
     #[error("cannot use the folder {path}: other users may write to it, and would decide what is found there; \
         `chmod go-w {path}` keeps them out", path = path.display())]
     Shared {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
     /// A single entry exceeds the limit.
     #[error("nothing is kept in {}: it has {bytes} bytes, which is more than {limit}", path.display())]
     TooLarge {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// Bytes of the entry.
+        /// Size of the entry in bytes.
         bytes: u64,
-        /// The limit.
+        /// The size limit of the store.
         limit: SizeLimit,
     },
     /// An entry cannot be written.

@@ -20,8 +20,8 @@ const RIGHTS: u32 = 0o777;
 /// `may_be_occupied` is true.
 ///
 /// # Errors
-/// [`WriteError::Occupied`] if the folder is not empty, [`WriteError::NoFolder`] if the path is not
-/// a folder, [`WriteError::Path`] if the system refuses access.
+/// [`WriteError::Occupied`] if the folder is not empty. [`WriteError::NoFolder`] if the path is not
+/// a folder. [`WriteError::Path`] if the system refuses access.
 pub fn check_folder(place: &Path, may_be_occupied: bool) -> Result<(), WriteError> {
     let nowhere = |source| WriteError::Path { path: place.into(), source };
     match fs::metadata(place) {
@@ -63,7 +63,7 @@ impl NewFolder {
         Ok(NewFolder { place: place.into(), draft })
     }
 
-    /// Path of the draft. Callers write the files into this folder.
+    /// Returns the path of the draft. Callers write the files into this folder.
     pub fn path(&self) -> &Path {
         self.draft.path()
     }

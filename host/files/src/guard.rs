@@ -1,5 +1,5 @@
-//! Ensures that no output of a run replaces a file that the run reads. Otherwise a mistyped command
-//! could destroy the user's data.
+//! Ensures that no output of a run replaces a file that the run reads. Without this protection, a
+//! mistyped command could destroy the user's data.
 //!
 //! A program enables this protection at its start with [`keep_inputs`]. From then on this crate
 //! records every file that it opens, and every file that the program passes to [`will_read`].
@@ -45,8 +45,8 @@ pub(crate) fn is_store(folder: &Metadata) {
     });
 }
 
-/// Returns an error if an output is a recorded file, even if the output's path is another name of
-/// that file.
+/// Checks that an output is not a recorded file. Recognises a recorded file also under another
+/// name.
 ///
 /// # Errors
 /// [`WriteError::IsInput`], or [`WriteError::InStore`] if the output would be an entry of a store
@@ -63,8 +63,9 @@ fn with_inputs(action: impl FnOnce(&mut Inputs)) {
     }
 }
 
-/// Recorded files, by identity (device and inode number) and by path. The path recognises a file
-/// that another program has replaced meanwhile. The identity recognises a file under a second name.
+/// Recorded files. A file is recognised by its identity (device and inode number) or by its path.
+/// By the identity, a file is also recognised under a second name. By the path, a file is also
+/// recognised after another program has replaced it.
 #[derive(Default)]
 struct Inputs {
     files: HashMap<(u64, u64), PathBuf>,
@@ -107,7 +108,8 @@ fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// Returns the canonical path of a file, which need not exist. `None` if its folder does not exist.
+/// Returns the canonical path of a file. The file need not exist. Returns `None` if the file's
+/// folder does not exist.
 fn full_name(path: &Path) -> Option<PathBuf> {
     let of_new = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
     path.canonicalize().ok().or_else(of_new)

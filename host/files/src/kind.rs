@@ -7,13 +7,13 @@ use std::os::unix::fs::FileTypeExt;
 /// The kind of a file after following links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// Bytes on a disk.
+    /// A regular file: bytes on a disk.
     Regular,
     /// A pipe, named or unnamed.
     Fifo,
-    /// `/dev/null`, a terminal, …
+    /// A character device: `/dev/null`, a terminal, …
     CharacterDevice,
-    /// A disk.
+    /// A block device, for example a disk.
     BlockDevice,
     /// A folder.
     Directory,

@@ -21,7 +21,7 @@ impl SizeLimit {
         SizeLimit(None)
     }
 
-    /// The maximum number of bytes, if there is a limit.
+    /// Returns the maximum number of bytes, if there is a limit.
     pub fn most(self) -> Option<u64> {
         self.0
     }
@@ -33,7 +33,7 @@ impl SizeLimit {
 }
 
 impl Default for SizeLimit {
-    /// 2 GiB, ten times the size of the largest known module.
+    /// Returns a limit of 2 GiB, ten times the size of the largest known module.
     fn default() -> Self {
         SizeLimit::bytes(2 << 30)
     }
@@ -52,7 +52,7 @@ impl fmt::Display for SizeLimit {
     }
 }
 
-/// A text that is not a size.
+/// The error that a text is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no size: write bytes like 1000000, or 64K, 512M, 4G, or `none`")]
 pub struct BadSize(String);

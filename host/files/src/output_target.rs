@@ -48,8 +48,9 @@ pub(crate) fn find(path: &Path) -> Result<OutputTarget, WriteError> {
     Ok(OutputTarget::File { path: end, old })
 }
 
-/// Returns the path at the end of a chain of links. `None` if one of the links is the system's name
-/// for an open file of a process (`/dev/stdout`), which cannot be replaced by name.
+/// Returns the path at the end of a chain of links. Returns `None` if one of the links is the
+/// system's name for an open file of a process, for example `/dev/stdout`. An open file cannot be
+/// replaced under this name.
 fn end_of_links(path: &Path) -> io::Result<Option<PathBuf>> {
     // The number of links that the system itself follows.
     const MOST_LINKS: usize = 40;

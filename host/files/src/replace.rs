@@ -23,11 +23,11 @@ pub(crate) trait Fill<E>: FnOnce(&mut File) -> Result<(), E> {}
 impl<E, F: FnOnce(&mut File) -> Result<(), E>> Fill<E> for F {}
 
 /// Replaces or creates a file. Readers of the path see the complete old file or the complete new
-/// one, even if the process is killed or the power fails. After an error readers see the old file.
+/// file, even if the process is killed or the power fails. After an error readers see the old file.
 ///
-/// A symbolic link stays, and its target is replaced. The new file gets the permissions of the old
-/// file, and the owner of the old file if the system allows this. Other hard links keep the old
-/// content. A FIFO or device is not replaced: the complete content is written to it.
+/// A symbolic link is kept, and the file at its end is replaced. The new file gets the permissions
+/// of the old file, and the owner of the old file if the system allows this. Other hard links keep
+/// the old content. A FIFO or device is not replaced: the complete content is written to it.
 ///
 /// # Errors
 /// If the path is a directory, the file may not be written, this run has read the file, or `fill`
@@ -67,7 +67,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 }
 
 /// Replaces the content of a file by these bytes without waiting for the disk. Readers see the
-/// complete old file or the complete new one, but a power cut may damage the new file. Only for
+/// complete old file or the complete new file, but a power cut may damage the new file. Only for
 /// files that can be recreated.
 pub(crate) fn write_unsaved(place: &Path, parts: &[&[u8]]) -> Result<(), WriteError> {
     let mut draft = Draft::next_to(place).map_err(|source| no_draft(place, place, source))?;
@@ -157,7 +157,7 @@ impl Draft {
                         outcome => return outcome,
                     }
                 }
-                // Only a file with a name can replace another one, so the draft gets a temporary
+                // Only a file with a name can replace another file, so the draft gets a temporary
                 // name first.
                 let (prefix, suffix) = name_parts(place);
                 let mut builder = tempfile::Builder::new();

@@ -73,8 +73,8 @@ impl Store {
     /// exist, creates it with access for this user only.
     ///
     /// # Errors
-    /// If the path is not a folder or cannot be created, or if other users than this one and root
-    /// may write to it.
+    /// If the path is not a folder or cannot be created. Also if the folder is writable for users
+    /// other than this user and root.
     pub fn open(folder: &Path, limit: SizeLimit) -> Result<Store, StoreError> {
         let path = || folder.to_path_buf();
         let failed = |source| StoreError::Folder { path: path(), source };
@@ -156,8 +156,8 @@ fn digest(key: &Key, content: &[u8]) -> [u8; DIGEST] {
     Sha256::new().chain_update(key.digest()).chain_update(content).finalize().into()
 }
 
-/// Whether a file name is that of an entry, or that of an entry's draft without the leading dot. A
-/// draft's name has a longer suffix.
+/// Whether a file name is the name of an entry, or the name of an entry's draft without the leading
+/// dot. A draft's name has a longer suffix.
 pub(crate) fn is_name_of_entry(name: &str) -> bool {
     let parts = name.split_at_checked(2 * DIGEST);
     parts.is_some_and(|(digits, rest)| rest.starts_with(EXTENSION) && digits.bytes().all(|it| it.is_ascii_hexdigit()))

@@ -1,5 +1,5 @@
-// MLIR's passes on the dialects of the kernel IR. MLIR's own list has all passes of all dialects: a
-// program that contains MLIR would be twice as large with it.
+// Registers MLIR's passes on the dialects of the kernel IR. MLIR's own function registers the
+// passes of all dialects. With it, the program would be twice as large.
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/Transforms/Passes.h"
@@ -10,7 +10,7 @@
 #include "mlir/Dialect/Vector/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
-// Registers the passes. To be called once in a process.
+// Registers the passes. Call it once per process.
 extern "C" void fusebox_register_passes() {
   mlir::registerTransformsPasses();
   mlir::affine::registerAffinePasses();

@@ -1,6 +1,6 @@
-// The dialect `xla_gpu` for MLIR: effects, terminators and verifiers, so that MLIR's passes treat
-// its operations as the stages of lowering do. The operations are those of core/src/ir/operations.rs; a
-// test checks that each of them is registered.
+// The dialect `xla_gpu` for MLIR. The dialect defines effects, terminators and verifiers of
+// operations. MLIR's passes and the stages of lowering then treat these operations in the same way.
+// core/src/ir/operations.rs lists the operations. A test checks that each operation is registered.
 
 #include "mlir-c/IR.h"
 #include "mlir/CAPI/IR.h"
@@ -17,8 +17,9 @@ namespace {
 using namespace mlir;
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-// MLIR identifies a trait by the name that the compiler gives `Trait<Empty>`. MLIR was compiled by
-// Clang, and GCC gives another name. So an operation compares with Clang's names.
+// MLIR identifies a trait by the name that the C++ compiler gives to `Trait<Empty>`. MLIR was
+// compiled by Clang, and GCC gives other names. So the operations compare with the names from
+// Clang.
 struct TraitNamed : mlir::detail::FallbackTypeIDResolver {
   static TypeID id(StringRef name) { return registerImplicitTypeID(name); }
 };
@@ -31,16 +32,19 @@ struct TraitNamed : mlir::detail::FallbackTypeIDResolver {
     };                                                                                                                   \
   }
 
-// Traits that the operations of an effect have in common. `Self` is the operation.
+// One trait for each effect. All operations with this effect have the trait. `Self` is the
+// operation.
 
-// No effects: equal operations are merged, unused ones dropped, and loops need not execute them.
+// Trait of operations without effects. MLIR may merge equal operations, drop unused operations, and
+// hoist operations out of loops that may have no iteration.
 template <typename Self>
 struct Pure : OpTrait::TraitBase<Self, Pure> {
   void getEffects(Effects &) {}
   Speculation::Speculatability getSpeculatability() { return Speculation::Speculatable; }
 };
 
-// Reads memory; memory that the kernel never writes can be read anywhere, if it is read at all.
+// Trait of operations that read memory. If the kernel never writes the memory, the read has no
+// effect: MLIR may move it, but must not add reads.
 template <typename Self>
 struct Reads : OpTrait::TraitBase<Self, Reads> {
   void getEffects(Effects &effects) {
@@ -56,7 +60,8 @@ struct Writes : OpTrait::TraitBase<Self, Writes> {
   Speculation::Speculatability getSpeculatability() { return Speculation::NotSpeculatable; }
 };
 
-// Reads and writes memory, waits for other threads, or is computed by several threads together.
+// Trait of operations that read and write memory, wait for other threads, or need several threads
+// together.
 template <typename Self>
 struct Memory : OpTrait::TraitBase<Self, Memory> {
   void getEffects(Effects &effects) {
@@ -66,7 +71,8 @@ struct Memory : OpTrait::TraitBase<Self, Memory> {
   Speculation::Speculatability getSpeculatability() { return Speculation::NotSpeculatable; }
 };
 
-// Allocates memory: two equal operations are two allocations.
+// Trait of operations that allocate memory. Equal operations are separate allocations, so MLIR must
+// not merge them.
 template <typename Self>
 struct Allocates : OpTrait::TraitBase<Self, Allocates> {
   void getEffects(Effects &effects) {
@@ -76,7 +82,7 @@ struct Allocates : OpTrait::TraitBase<Self, Allocates> {
   Speculation::Speculatability getSpeculatability() { return Speculation::NotSpeculatable; }
 };
 
-// Checks of MLIR's verifier, besides those of an operation's traits.
+// Checks that MLIR's verifier makes in addition to the checks of an operation's traits.
 LogicalResult verifyPureCall(Operation *op) {
   auto callee = op->getAttrOfType<FlatSymbolRefAttr>("callee");
   if (!callee)
@@ -118,8 +124,8 @@ LogicalResult verifyLoop(Operation *op) {
 
 LogicalResult verifyNothing(Operation *) { return success(); }
 
-// Defines an operation by its name, number of regions, effect and verifier. Its attributes are
-// discardable, because fusebox prints them as such.
+// Defines an operation by its name, number of regions, effect and verifier. The attributes are
+// discardable attributes, because fusebox prints them in this form.
 #define OPERATION(Class, name, Regions, Effect, verifier)                                                                \
   class Class                                                                                                            \
       : public Op<Class, OpTrait::Regions, OpTrait::VariadicResults, OpTrait::VariadicOperands,                          \
@@ -158,7 +164,7 @@ OPERATION(ReportIndex, "report_index", ZeroRegions, Memory, verifyNothing)
 OPERATION(ReportTurn, "report_turn", ZeroRegions, Memory, verifyNothing)
 OPERATION(ReportDivision, "report_division", ZeroRegions, Memory, verifyNothing)
 
-// Loops do what their bodies do.
+// A loop. The effects of a loop are the effects of the loop's body.
 class Loop : public Op<Loop, OpTrait::OneRegion, OpTrait::VariadicResults, OpTrait::VariadicOperands, OpTrait::SingleBlock,
                        OpTrait::HasRecursiveMemoryEffects> {
 public:
@@ -221,7 +227,8 @@ public:
 
 } // namespace
 
-// Adds the dialect to a registry, and to the functions of `func` that they can be inlined.
+// Adds the dialect to a registry. Also registers the extension that lets MLIR inline functions of
+// the dialect `func`.
 extern "C" void fusebox_insert_xla_gpu(MlirDialectRegistry registry) {
   unwrap(registry)->insert<XlaGpu>();
   func::registerInlinerExtension(*unwrap(registry));

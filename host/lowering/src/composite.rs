@@ -8,7 +8,7 @@ use crate::{Argument, KernelSource};
 /// Kernels and composites that are compiled together.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'b> {
-    /// All kernels, including those that composites call.
+    /// All kernels, including the kernels that composites call.
     pub kernels: &'b [KernelSource],
     /// Functions that call these kernels.
     pub composites: &'b [Composite],
@@ -16,9 +16,9 @@ pub struct Batch<'b> {
     pub inner: &'b BTreeSet<String>,
 }
 
-/// A function that runs kernels, copies, loops and branches in sequence. Its signature is that of a
-/// kernel with one block. Each buffer has a number: the arguments come first, then the composite's
-/// own buffers.
+/// A function that runs kernels, copies, loops and branches in sequence. A composite has the
+/// signature of a kernel with one block. Each buffer has a number: the arguments come first, then
+/// the composite's own buffers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composite {
     /// Name of the function.
@@ -38,14 +38,14 @@ pub enum Step {
     Kernel {
         /// Name of the kernel.
         kernel: String,
-        /// Numbers of the buffers for the kernel's parameters, followed by those for its outputs.
+        /// Numbers of the kernel's buffers: first the parameters, then the outputs.
         buffers: Vec<usize>,
     },
     /// Copies a buffer to another of the same size.
     Copy {
-        /// Source.
+        /// Number of the buffer that is copied.
         from: usize,
-        /// Destination.
+        /// Number of the buffer that receives the copy.
         to: usize,
     },
     /// Repeats `body` as long as `condition` writes true to the predicate.

@@ -10,13 +10,13 @@ pub struct Diagnostic {
     pub message: String,
 }
 
-/// Why a batch of kernels could not be compiled.
+/// Reason why a batch of kernels could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoweringError {
     /// The kernel IR does not parse or verify. The fault is in the code that wrote the kernel IR.
     #[error("kernel `{kernel}`: the emitted IR is invalid{}", list(.diagnostics))]
     Invalid { kernel: String, diagnostics: Vec<Diagnostic> },
-    /// An operation, or a use of one, that lowering does not handle.
+    /// An operation is not supported, or this use of the operation is not supported.
     #[error("kernel `{kernel}`: `{operation}` at {location} cannot be compiled for {target}: {reason}")]
     Unsupported {
         kernel: String,
@@ -29,8 +29,8 @@ pub enum LoweringError {
     /// The target does not exist or this build of LLVM cannot generate code for it.
     #[error("target {target}: {reason}")]
     Target { target: String, reason: String },
-    /// The request names a stage that is not a stage of the kernel IR, or names stages in the wrong
-    /// order, or names an invalid pipeline of MLIR's passes.
+    /// The request is invalid. The cause is a stage that is not a stage of the kernel IR, a wrong
+    /// order of stages, or an invalid pipeline of MLIR's passes.
     #[error("{0}")]
     Stage(String),
     /// A pass of MLIR failed on a kernel, or its result is not kernel IR.
@@ -58,7 +58,7 @@ impl Unsupported {
     }
 }
 
-/// An optional part of an operation that lowering requires.
+/// A part of an operation that may be missing, although lowering requires this part.
 pub(crate) trait Required<T> {
     /// Returns the part. If the part is missing, returns an error with the reason why the operation
     /// is not translated.

@@ -23,7 +23,7 @@ const ALIGNMENT: &str = "fusebox.alignment";
 const READ_ONLY: &str = "fusebox.read_only";
 const NO_ALIAS: &str = "fusebox.no_alias";
 
-/// Values in bytes for a text that lacks these attributes.
+/// Default values in bytes, for a text without these attributes.
 const SHARED_BY_DEFAULT: u32 = 48 << 10;
 const ALIGNMENT_BY_DEFAULT: u32 = 64;
 
@@ -58,15 +58,16 @@ fn of_argument(argument: &Argument) -> Attributes {
     attributes
 }
 
-/// Reads a kernel from text of any stage of the kernel IR, in generic form or in any form that MLIR
-/// reads. The entry function is the one named `wanted`, else the one with the attribute
-/// `fusebox.entry`, else the first. A text without a launch gets one block of one thread. Without
-/// attributes on the arguments, the last arguments are outputs, one per result of the function, and
-/// the others are read-only.
+/// Reads a kernel from the text of any stage of the kernel IR. The text may have the generic form
+/// or any other form that MLIR reads. The entry function is the function named `wanted`. If
+/// `wanted` is `None`, it is the function with the attribute `fusebox.entry`, or else the first
+/// function. A text without a launch gets one block of one thread. If the arguments have no
+/// attributes, the last arguments are the outputs, one per result of the function. The other
+/// arguments are then read-only.
 ///
 /// # Errors
-/// If the text is not kernel IR or lacks the wanted kernel, or if the text holds several kernels
-/// and `wanted` names none.
+/// If the text is not kernel IR or lacks the wanted kernel. Also if `wanted` is `None` and the text
+/// holds several kernels.
 pub fn read_kernel(name: &str, text: &str, wanted: Option<&str>) -> Result<KernelSource, LoweringError> {
     let functions = match ir::parse(name, text) {
         Ok(functions) => functions,
@@ -97,7 +98,8 @@ pub fn read_kernel(name: &str, text: &str, wanted: Option<&str>) -> Result<Kerne
     })
 }
 
-/// Returns the entry function of the wanted kernel, or a message that says why there is none.
+/// Returns the entry function of the wanted kernel. If the text lacks this function, returns a
+/// message with the reason.
 fn entry<'f>(functions: &'f [Function], wanted: Option<&str>) -> Result<&'f Function, String> {
     let entries: Vec<&Function> =
         functions.iter().filter(|function| function.attribute("fusebox.entry").is_some()).collect();
@@ -130,7 +132,7 @@ fn called_by(functions: &[Function], entry: &Function) -> Vec<Function> {
     functions.iter().filter(|function| names.contains(&function.name)).cloned().collect()
 }
 
-/// Parses functions as MLIR prints them in its generic form.
+/// Parses functions from the generic form that MLIR prints.
 pub(crate) fn parse_generic(name: &str, generic: &str) -> Result<Vec<Function>, LoweringError> {
     let mut functions = crate::parse(name, generic)?;
     functions.iter_mut().for_each(|function| drop_defaults(&mut function.body));

@@ -1,5 +1,5 @@
-//! Functions that call MLIR itself, outside of the compilation path. They read text that a person
-//! wrote, check kernel IR, and run MLIR's own passes on kernels.
+//! Functions that call MLIR itself, outside of the compilation path. The functions read text that a
+//! person wrote, check kernel IR, and run MLIR's own passes on kernels.
 
 mod passes;
 
@@ -27,7 +27,8 @@ unsafe extern "C" {
     fn fusebox_insert_xla_gpu(registry: MlirDialectRegistry);
 }
 
-/// Creates a context with MLIR's dialects and `xla_gpu`. It collects errors for [`reported`].
+/// Creates a context with MLIR's dialects and `xla_gpu`. The context collects errors for
+/// [`reported`].
 fn context() -> Context {
     let context = Context::new_with_threading(false);
     let registry = DialectRegistry::new();
@@ -50,7 +51,8 @@ fn context() -> Context {
         fusebox_insert_xla_gpu(registry.to_raw());
     }
     context.append_dialect_registry(&registry);
-    // The parser of the kernel IR names operations of other dialects better than MLIR does.
+    // Unregistered dialects are allowed, because the kernel IR's own parser reports their
+    // operations with better messages than MLIR.
     context.set_allow_unregistered_dialects(true);
     context.attach_diagnostic_handler(|diagnostic| {
         if matches!(diagnostic.severity(), DiagnosticSeverity::Error) {

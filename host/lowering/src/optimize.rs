@@ -1,16 +1,16 @@
 //! LLVM's passes.
 //!
-//! For this machine, the pipeline has those passes of `default<O3>` that improve loops over
-//! elements, in the same order. It omits:
+//! For this machine, the pipeline has the passes of `default<O3>` that improve loops over elements,
+//! in the same order. The pipeline omits:
 //!
 //! * passes for features that kernels do not use (coroutines, exceptions, certain calls),
 //! * vectorisation of straight-line code (`slp-vectorizer`), because its time grows with the square
 //!   of an expression's depth,
 //! * unrolling by LLVM's own heuristics: the vectoriser interleaves anyway, and earlier stages
 //!   unroll short loops,
-//! * loop unswitching, except for trivial cases, and canonical loop variables (`indvars`): earlier
-//!   stages split loops and write loop variables that advance by one, and the time of both passes
-//!   grows fast with the depth of a loop nest,
+//! * loop unswitching, except for trivial cases, and canonical loop variables (`indvars`). Earlier
+//!   stages split loops and write loop variables that advance by one. The time of both passes grows
+//!   fast with the depth of a loop nest,
 //! * passes that changed nothing in tests (`bdce`, `adce`, `loop-load-elim`, `loop-sink`).
 //!
 //! GPUs use LLVM's own pipeline, into which their back ends insert passes.
@@ -22,9 +22,9 @@ const BLOCKS: &str =
 const LATE_BLOCKS: &str = "simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;no-keep-loops;hoist-common-insts;\
 sink-common-insts;speculate-blocks;simplify-cond-branch>";
 /// Fully unrolls loops of at most four iterations, counted after vectorisation. The options exclude
-/// other loops, so other loops need no metadata that disables unrolling. The vectoriser would not
-/// interleave a loop with such metadata, and without interleaving each addition of a sum waits for
-/// the preceding one.
+/// other loops, so other loops need no metadata that disables unrolling. With this metadata, the
+/// vectoriser would not interleave a loop. Without interleaving, each addition of a sum waits for
+/// the preceding addition.
 const SHORT_LOOPS: &str = "loop-unroll<O3;full-unroll-max=4;no-partial;no-peeling;no-profile-peeling;no-runtime;\
 no-upperbound>";
 const COMBINE: &str = "instcombine<max-iterations=1;no-verify-fixpoint>";

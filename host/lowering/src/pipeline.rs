@@ -14,7 +14,7 @@ use crate::{Batch, Code, KernelSource, MlirPasses, Rewritten, Stage, Stages, Tar
 /// The stages that rewrite kernel IR.
 const PASSES: [Stage; 5] = [Stage::Inlined, Stage::Memory, Stage::Loops, Stage::Indices, Stage::Scalars];
 
-/// Compiles kernels to one piece of code.
+/// Compiles kernels to a single object or text.
 ///
 /// # Errors
 /// If a kernel's IR is invalid or uses a feature that the target lacks, or if the target does not
@@ -23,7 +23,7 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
     compile_batch(&Batch { kernels, composites: &[], inner: &BTreeSet::new() }, target, stages)
 }
 
-/// Compiles kernels and composites to one piece of code.
+/// Compiles kernels and composites to a single object or text.
 ///
 /// # Errors
 /// Same as [`compile`]. Also if a composite does not match the kernels that it calls.
@@ -42,8 +42,8 @@ pub fn compile_batch(batch: &Batch<'_>, target: &Target, stages: &mut dyn Stages
     generate(translation, &machine, info, stages)
 }
 
-/// Lowers a kernel from stage `from` to stage `to`, with MLIR's passes between stages, and returns
-/// its text at `to`.
+/// Lowers a kernel from stage `from` to stage `to`, and runs MLIR's passes between the stages.
+/// Returns the kernel's text at `to`.
 ///
 /// # Errors
 /// Same as [`compile`]. Also if `to` comes before `from`, if `from` is not a stage of the kernel

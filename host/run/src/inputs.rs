@@ -49,7 +49,8 @@ pub fn arrays(values: &[Literal]) -> Vec<ArrayLiteral> {
     values.iter().flat_map(Literal::leaves).filter_map(Literal::as_array).cloned().collect()
 }
 
-/// Maximum bytes of random inputs. More bytes are surely a mistake in the module.
+/// Maximum number of bytes of random inputs. If a module needs more, the module surely has a
+/// mistake.
 const MOST_RANDOM_BYTES: i64 = 16 << 30;
 
 /// Returns random values: floats with a standard deviation of about 1, small integers, and

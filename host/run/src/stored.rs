@@ -8,7 +8,8 @@ use fusebox_files::{ReadError, SizeLimit};
 use fusebox_runtime::{Executable, FormatError};
 use minisign_verify::{PublicKey, Signature};
 
-/// Maximum bytes of a key or signature, which usually have a few hundred.
+/// Maximum number of bytes of a key or signature. Usual keys and signatures have a few hundred
+/// bytes.
 const LONGEST_TEXT: u64 = 64 << 10;
 
 /// Choice of the executables that may run.
@@ -26,7 +27,7 @@ pub enum StoredError {
     /// The file is damaged, or is not an executable of this version.
     #[error("{}: {source}", path.display())]
     Format {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The fault of the file.
         source: FormatError,

@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use clap::Parser;
 use clap::error::Error as UsageError;
 
-/// Standard output could not be written completely.
+/// The error that standard output could not be written completely.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write standard output: {0}")]
 pub struct PrintError(io::Error);
@@ -17,7 +17,8 @@ pub struct PrintError(io::Error);
 /// Prints the output of `write` and flushes it before returning.
 ///
 /// # Errors
-/// If standard output cannot be written, unless its reader is gone.
+/// If standard output cannot be written. A reader of standard output that has stopped early is not
+/// an error.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), PrintError> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     // Files and other programs get the text unchanged.
@@ -67,7 +68,7 @@ impl<W: Write> Write for Harmless<W> {
 /// Prints text.
 ///
 /// # Errors
-/// Same as [`print`].
+/// Same as [`print()`].
 pub fn print_text(text: &str) -> Result<(), PrintError> {
     print(|out| out.write_all(text.as_bytes()))
 }
@@ -85,8 +86,8 @@ pub fn complain(text: &str) {
     let _ = io::stderr().write_all(format!("{}\n", harmless(text)).as_bytes());
 }
 
-/// Replaces each character that would control the terminal or reverse the text direction by one
-/// visible character, so that columns do not shift.
+/// Replaces characters that would control the terminal or reverse the text direction. Each of these
+/// characters becomes one visible character, so that columns do not shift.
 fn harmless(text: &str) -> String {
     text.chars().map(shown).collect()
 }

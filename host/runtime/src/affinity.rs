@@ -10,8 +10,8 @@ pub struct Processors {
     numbers: Vec<usize>,
 }
 
-/// Keeps the thread that created this value pinned to its processor. When that thread drops the
-/// value, the thread may again run on the processors of the whole set.
+/// The pin of a thread to a processor. The thread that creates this value stays pinned until it
+/// drops the value. Then the thread may again run on all processors of the set.
 #[derive(Debug)]
 pub struct PinnedThread {
     before: CpuSet,
@@ -19,7 +19,7 @@ pub struct PinnedThread {
 
 impl Processors {
     /// Returns the processors that the calling thread may run on. Returns `None` if there are fewer
-    /// than `threads`.
+    /// processors than `threads`.
     pub fn for_threads(threads: usize) -> Option<Processors> {
         let allowed = sched_getaffinity(None).ok()?;
         let numbers: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect();
@@ -27,7 +27,7 @@ impl Processors {
     }
 
     /// Pins the calling thread to the processor with index `place` in this set. Returns `None` if
-    /// there is no such processor or the system refuses.
+    /// the set has no processor with this index or the system refuses.
     pub fn pin(&self, place: usize) -> Option<PinnedThread> {
         let mut own = CpuSet::new();
         own.set(*self.numbers.get(place)?);

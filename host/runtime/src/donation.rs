@@ -38,7 +38,7 @@ impl Donations {
     }
 
     /// Records that the memory of all inputs holds `inputs`. From now on, [`Donations::begin`]
-    /// restores the donated ones of these arrays.
+    /// restores the arrays of donated inputs.
     pub fn keep(&mut self, inputs: &[ArrayLiteral]) {
         for (&index, donation) in &mut self.0 {
             *donation = Donation { kept: inputs.get(index).cloned(), is_taken: false, ..*donation };
@@ -58,8 +58,8 @@ impl Donations {
         self.0.values_mut().for_each(|it| it.is_taken = true);
     }
 
-    /// Prepares the donated inputs for an execution: restores those that the last execution may
-    /// have overwritten. Records that the new execution may overwrite all donated inputs.
+    /// Prepares the donated inputs for an execution: restores each input that the last execution
+    /// may have overwritten. Records that the new execution may overwrite all donated inputs.
     pub fn begin(&mut self, machine: &mut dyn Machine) -> Result<(), RunError> {
         for (&index, donation) in &mut self.0 {
             if donation.is_taken {

@@ -16,8 +16,8 @@ pub struct Executable {
     pub name: String,
     /// The kind of device for which the code is compiled.
     pub target: Target,
-    /// LLVM's names of the instruction sets that the code may use, except for those that every
-    /// processor has.
+    /// LLVM's names of the instruction sets that the code may use. Omits instruction sets that
+    /// every processor has.
     pub instruction_sets: Vec<String>,
     /// Machine code. Kernels refer to it by index.
     pub code: Vec<CodeImage>,
@@ -58,9 +58,9 @@ impl Executable {
         }
     }
 
-    /// Returns pairs of allocations that two programs can exchange: an allocation of `self` and an
-    /// allocation of `other`, by their numbers. Both allocations of a pair have the same size.
-    /// Either both hold the same parameter, or both hold temporary values.
+    /// Returns pairs of allocations that two programs can exchange. A pair consists of the number
+    /// of an allocation of `self` and the number of an allocation of `other`. Both allocations of a
+    /// pair have the same size. Either both hold the same parameter, or both hold temporary values.
     pub(crate) fn exchangeable(&self, other: &Executable) -> Vec<(usize, usize)> {
         let parameters = |it: &Executable| -> Vec<usize> {
             it.parameters.iter().flat_map(|it| &it.leaves).map(|leaf| leaf.allocation as usize).collect()
@@ -99,8 +99,9 @@ pub struct Binding {
     pub sizes: Vec<DynamicSize>,
 }
 
-/// A dynamic dimension of an array leaf. The array has memory for an upper bound of elements along
-/// this dimension, but only the first ones are valid. Their number is stored in memory.
+/// A dynamic dimension of an array leaf. The array has memory for a maximum number of elements
+/// along this dimension, but only the first elements are valid. The program's memory also holds the
+/// number of valid elements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DynamicSize {
     /// Number of the array leaf in its binding.
@@ -133,8 +134,8 @@ pub enum CodeImage {
     Object {
         /// Content of the object file.
         bytes: Vec<u8>,
-        /// For the simulator: descriptions of positions in the code of the kernels. Kernels report
-        /// these positions by their index in this list.
+        /// Descriptions of positions in the kernels' code, for the simulator. A kernel reports a
+        /// position by its index in this list.
         sites: Vec<String>,
     },
     /// PTX text.
@@ -160,7 +161,7 @@ pub struct KernelImage {
     pub arguments: Vec<KernelArgument>,
 }
 
-/// A buffer that a kernel takes as an argument, and how the kernel accesses it.
+/// A buffer that a kernel takes as an argument, and the kernel's kind of access to the buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelArgument {
     /// Name of the instruction whose value the buffer holds, for messages.
@@ -173,7 +174,7 @@ pub struct KernelArgument {
     pub access: Access,
 }
 
-/// How a kernel may access an argument. The simulator checks this.
+/// The accesses that a kernel may make to an argument. The simulator checks every access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
     /// The kernel only reads elements.
@@ -194,15 +195,15 @@ pub struct HostOp {
     pub name: String,
     /// Opcode of the instruction.
     pub opcode: String,
-    /// Text of an HLO module. The root of its entry computation is the operation, and the operands
-    /// are its parameters.
+    /// Text of an HLO module. The root of the entry computation is the operation, and the
+    /// parameters of the entry computation are the operands.
     pub hlo: String,
     /// The compiled comparator of a sort, if no routine implements the comparator.
     pub comparator: Option<HostKernel>,
 }
 
-/// A kernel on scalars that runs on the host, whatever the target. Its arguments are pointers to
-/// the parameters, followed by pointers to the results. These pointers may be unaligned.
+/// A kernel on scalars that runs on the host, also for GPU targets. The kernel's arguments are
+/// pointers to the parameters, followed by pointers to the results. The pointers may be unaligned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostKernel {
     /// A relocatable x86-64 ELF object.
@@ -222,7 +223,7 @@ pub struct Allocation {
     pub kind: AllocationKind,
 }
 
-/// Use of an allocation: which values it holds, and when they are written.
+/// Use of an allocation: the values that it holds, and the time when these values are written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AllocationKind {
     /// Holds an array leaf of an input. The runtime fills the allocation before a run, and thunks
@@ -257,7 +258,7 @@ impl AllocationKind {
 }
 
 impl Slice {
-    /// Whether both slices contain a common byte.
+    /// Whether the slices have a byte in common.
     pub fn overlaps(&self, other: &Slice) -> bool {
         self.allocation == other.allocation
             && self.offset < other.offset + other.bytes
@@ -277,9 +278,9 @@ pub enum Thunk {
     },
     /// Copies bytes between slices of equal size that do not overlap.
     Copy {
-        /// Source.
+        /// Slice that is copied.
         from: Slice,
-        /// Destination.
+        /// Slice that receives the copy.
         to: Slice,
     },
     /// Executes an operation by a host routine.
@@ -291,8 +292,8 @@ pub enum Thunk {
         /// Slices of the array leaves of the result.
         results: Vec<Slice>,
     },
-    /// Executes a loop: executes `condition`, and then, if `predicate` is true, executes `body` and
-    /// starts again.
+    /// Executes a loop. Each iteration first executes `condition`. If `predicate` is then true,
+    /// `body` is executed and the next iteration starts, else the loop ends.
     While {
         /// Name of the instruction.
         name: String,
@@ -309,9 +310,9 @@ pub enum Thunk {
     Conditional {
         /// Name of the instruction.
         name: String,
-        /// Slice of the value that selects the branch. The value is a `pred`, which selects branch
-        /// 0 if it is true and branch 1 if it is false, or an `s32`, the number of the branch. A
-        /// number out of range selects the last branch.
+        /// Slice of the value that selects the branch. The value is a `pred` or an `s32`. A `pred`
+        /// selects branch 0 if it is true, and branch 1 if it is false. An `s32` is the number of
+        /// the branch. A number out of range selects the last branch.
         index: Slice,
         /// Thunks of each branch.
         #[serde(deserialize_with = "one_deeper")]
@@ -320,7 +321,8 @@ pub enum Thunk {
 }
 
 impl Thunk {
-    /// Returns a line of text for the user that describes the thunk: its action and its slices.
+    /// Returns a line of text for the user that describes the thunk's action and the thunk's
+    /// slices.
     pub fn describe(&self, executable: &Executable) -> String {
         match self {
             Thunk::Kernel { kernel, arguments } => {
@@ -365,8 +367,8 @@ impl Thunk {
         }
     }
 
-    /// Returns the sequences of thunks that are nested in this thunk, each with a name: the
-    /// condition and the body of a loop, or the branches of a conditional.
+    /// Returns the sequences of thunks that are nested in this thunk, each with a name. A loop has
+    /// a condition and a body, and a conditional has branches.
     pub fn nested(&self) -> Vec<(String, &[Thunk])> {
         match self {
             Thunk::While { condition, body, .. } => {

@@ -77,8 +77,8 @@ impl Executable {
         Ok(bytes)
     }
 
-    /// Decodes an executable. Checks the digest first. Then checks every index, size and slice that
-    /// the runtime uses unchecked later.
+    /// Decodes an executable. Checks the digest first. Then checks every index, size and slice,
+    /// because the runtime later uses these without a check.
     ///
     /// # Errors
     /// If the bytes are not an executable, have another format version, are damaged or are

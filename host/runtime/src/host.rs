@@ -172,8 +172,8 @@ impl Machine for Host {
         }
         let go = |range: Range<u64>| {
             for bytes in &parts[range.start as usize..range.end as usize] {
-                // SAFETY: parts do not overlap, and this call borrows the machine exclusively, so
-                // no other code accesses the buffer.
+                // SAFETY: parts do not overlap. This call borrows the machine exclusively, so no
+                // other code accesses the buffer.
                 unsafe { buffer.sweep(sweep.passage, bytes.clone()) }
             }
         };
@@ -205,15 +205,15 @@ impl Machine for Host {
         };
         let context = Context { workers };
         let mut execute = || self.host_ops[op as usize].execute(&arguments, &mut results, &context);
-        // GPUs compute subnormal numbers, so the kernels and the routines of a simulated program
-        // do, too. Programs of the cpu target flush them to zero.
+        // GPUs compute with subnormal numbers, so the kernels and the routines of a simulated
+        // program do so, too. Programs of the cpu target flush subnormal numbers to zero.
         if self.pool.is_some() { subnormals::flushed(execute) } else { execute() }
     }
 }
 
 /// Splits `bytes` bytes into parts so that all threads process the same number of parts, and
-/// returns the size of a part in bytes. A part has about `least` bytes or more. It has fewer only
-/// if there is one part per thread. The size is a multiple of a cache line.
+/// returns the size of a part in bytes. A part has about `least` bytes or more. A part has fewer
+/// bytes only if there is one part per thread. The size is a multiple of a cache line.
 fn even_part(bytes: u64, least: u64, threads: u64) -> u64 {
     let per_thread = (bytes / (least * threads)).max(1);
     bytes.div_ceil(per_thread * threads).max(1).next_multiple_of(ALIGNMENT as u64)

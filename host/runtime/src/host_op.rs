@@ -23,8 +23,9 @@ pub struct LoadedHostOp {
 }
 
 impl LoadedHostOp {
-    /// Loads an operation and creates its routine. Fails if the operation's HLO is invalid, if no
-    /// routine supports the operation, or if a comparator is missing or not needed.
+    /// Loads an operation and creates its routine. Fails if the operation's HLO is invalid or if no
+    /// routine supports the operation. Also fails if a required comparator is missing, or if the
+    /// operation has a comparator that it does not need.
     pub fn new(op: &HostOp, generator: &SharedGenerator) -> Result<LoadedHostOp, LoadError> {
         let fail = |reason: String| LoadError::HostOp { name: op.name.clone(), reason };
         let module = parse_module(&op.hlo, &op.name).map_err(|faults| fail(first(&faults)))?;
@@ -44,7 +45,8 @@ impl LoadedHostOp {
         Ok(LoadedHostOp { name: op.name.clone(), parameters, result, routine, product })
     }
 
-    /// Returns the matrix product that this operation computes; `None` if it is another operation.
+    /// Returns the matrix product that this operation computes. Returns `None` if the operation is
+    /// not a matrix product.
     pub fn product(&self) -> Option<&Product> {
         self.product.as_ref()
     }
@@ -101,8 +103,8 @@ pub fn check_steps(thunks: &[Thunk], ops: &[LoadedHostOp]) -> Result<(), LoadErr
 }
 
 /// Converts elements from the form that kernels write to the form of literals. For integers
-/// narrower than a byte, kernels leave the unused bits of the byte undefined. Literals hold such
-/// integers extended to the whole byte.
+/// narrower than a byte, kernels leave the unused bits of the byte undefined. In literals, these
+/// integers are extended to the whole byte.
 fn canonical(ty: ElementType, bytes: &[u8]) -> Result<Cow<'_, [u8]>, RunError> {
     if !ty.is_integer() || ty.bits() >= 8 {
         return Ok(Cow::Borrowed(bytes));

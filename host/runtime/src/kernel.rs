@@ -7,9 +7,11 @@ use crate::loader::LoadedObject;
 use crate::watchdog::Watch;
 use crate::{KernelImage, LoadError, Watchdog};
 
-/// `void kernel(void *const *args, int64_t first_block, int64_t end_block)`
+/// Type of a cpu kernel's function: `void kernel(void *const *args, int64_t first_block, int64_t
+/// end_block)`.
 pub type CpuFunction = unsafe extern "C" fn(*const *mut c_void, i64, i64);
-/// `void kernel(void *const *args, int64_t block, int64_t thread)`
+/// Type of a simulated kernel's function: `void kernel(void *const *args, int64_t block, int64_t
+/// thread)`.
 pub type SimtFunction = unsafe extern "C" fn(*const *mut c_void, i64, i64);
 
 /// A kernel that is loaded and can be called: its description and the address of its function.
@@ -20,7 +22,7 @@ pub struct LoadedKernel {
     /// The registration with a watchdog, if a watchdog observes the kernel's launches.
     pub watch: Option<Watch>,
     address: *const u8,
-    /// The object that contains the kernel. It keeps the code mapped.
+    /// The object that contains the kernel. The object keeps the code mapped.
     object: Arc<LoadedObject>,
 }
 
@@ -43,7 +45,7 @@ impl LoadedKernel {
         Ok(LoadedKernel { image: image.clone(), watch, address, object })
     }
 
-    /// Describes the position in the kernel's code that has the number `number`.
+    /// Returns the description of position number `number` in the kernel's code.
     pub fn site(&self, number: i32) -> String {
         self.object.site(number).map_or_else(|| format!("access {number}"), str::to_owned)
     }

@@ -12,15 +12,15 @@ use crate::sweeps;
 pub const ALIGNMENT: usize = 64;
 
 /// Minimum size in bytes of a buffer that has a separate memory mapping. The system zeroes each
-/// page of a mapping at the first access, instead of all pages at once when a program is loaded. It
-/// may use huge pages for a mapping.
+/// page of a mapping at the first access, instead of all pages at once when a program is loaded.
+/// The system may also use huge pages for a mapping.
 const LEAST_MAPPED: usize = 256 << 10;
 
-/// Size and alignment in bytes of a huge page on most machines. The addresses of buffers with at
-/// least this size are multiples of it.
+/// Size and alignment in bytes of a huge page on most machines. A buffer of at least this size
+/// starts at a multiple of this size.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// How a sweep accesses every byte.
+/// The access that a sweep makes to every byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SweepAccess {
     Read,
@@ -46,8 +46,8 @@ pub struct Sweep {
 pub struct Buffer {
     start: NonNull<u8>,
     bytes: usize,
-    /// The mapping that owns the memory of a large buffer. `None` for a small buffer, whose memory
-    /// comes from the allocator.
+    /// The mapping that owns the memory of a large buffer. `None` for a small buffer. The memory of
+    /// a small buffer comes from the allocator.
     mapping: Option<MmapMut>,
 }
 
@@ -97,8 +97,8 @@ impl Buffer {
         if passage == SweepAccess::Update { sweeps::update(bytes) } else { sweeps::write(bytes) }
     }
 
-    /// Writes a range of bytes back to memory and evicts it from all caches. Does nothing on
-    /// processors other than x86-64.
+    /// Writes a range of bytes back to memory and evicts this range from all caches. Does nothing
+    /// on processors other than x86-64.
     #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "nothing is dropped"))]
     pub(crate) fn evict(&self, bytes: Range<usize>) {
         #[cfg(target_arch = "x86_64")]

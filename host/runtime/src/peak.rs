@@ -9,9 +9,9 @@ const TURNS: u32 = 1 << 14;
 const LONG: Duration = Duration::from_millis(10);
 const TIMES: u32 = 5;
 
-/// Executes several independent chains of the operation `sum = sum * factor + addend`. There are
-/// more chains than the processor executes operations at once, so that the latency of an operation
-/// is hidden.
+/// Executes several independent chains of the operation `sum = sum * factor + addend`. The number
+/// of chains exceeds the number of operations that the processor executes at once. This hides the
+/// latency of an operation.
 #[cfg(target_arch = "x86_64")]
 mod chains {
     use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm512_fmadd_ps, _mm512_set1_ps};

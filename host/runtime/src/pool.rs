@@ -1,15 +1,15 @@
 //! Implements a persistent thread pool, which distributes the blocks of a kernel among its threads.
 //!
 //! The calling thread executes blocks too, so a pool of one thread has no workers and no cost. Each
-//! thread owns the same share of the blocks in every kernel, so that the cache of its core often
-//! holds data that the thread wrote for the previous kernel. A thread first claims the blocks that
-//! it owns, and then the remaining blocks of other threads. If a worker wakes late, other threads
-//! have already executed its blocks. So no thread waits for this worker.
+//! thread owns the same fraction of the blocks in every kernel. So the cache of the thread's core
+//! often holds data that the thread wrote for the previous kernel. A thread first claims the blocks
+//! that it owns, and then the remaining blocks of other threads. If a worker wakes late, other
+//! threads have already executed its blocks. So no thread waits for this worker.
 //!
 //! Other programs may run on the same machine. So a waiting thread must not occupy its core for
-//! long. A thread waits for a job, or until other threads have executed their last blocks. It first
-//! spins, for a few times as long as a wake-up takes, and then sleeps. While it sleeps, its core is
-//! free, for example for a worker that another program has displaced from its core.
+//! long. A thread waits for a new job, or for the end of the last blocks of other threads. A
+//! waiting thread first spins for a few times the duration of a wake-up, and then sleeps. The core
+//! of a sleeping thread is free, for example for a worker that another program has displaced.
 
 use std::any::Any;
 use std::ops::Range;
@@ -27,7 +27,7 @@ use crate::subnormals;
 /// Approximate number of claims per thread. With more claims, uneven blocks are balanced better.
 /// With fewer claims, each claim has more blocks and costs less.
 const CLAIMS_PER_THREAD: u64 = 8;
-/// Time for which a waiting thread spins before it sleeps: a few times as long as a wake-up takes.
+/// Time for which a waiting thread spins before it sleeps: a few times the duration of a wake-up.
 const SPIN: Duration = Duration::from_micros(60);
 /// Number of spin iterations between two readings of the clock.
 const TURNS: u32 = 32;
@@ -47,8 +47,8 @@ struct PoolState {
     wake: Condvar,
     /// Signals that no worker still executes the job.
     done: Condvar,
-    /// Number of jobs published so far. A worker compares it with the last number it has seen, so
-    /// that it takes each job at most once.
+    /// Number of jobs published so far. A worker compares this number with the last number that the
+    /// worker has seen, so that the worker takes each job at most once.
     generation: AtomicU64,
     /// For each thread, the first unclaimed block of the blocks that the thread owns. The caller is
     /// thread 0.
@@ -62,8 +62,8 @@ struct PoolState {
     stop: AtomicBool,
 }
 
-/// A counter on a separate cache line. A thread changes the counter with every claim, which would
-/// slow down accesses to other data on the same line.
+/// A counter on a separate cache line. A thread changes the counter with every claim. This would
+/// slow down accesses to other data on the same cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct NextBlock(AtomicU64);
@@ -125,8 +125,8 @@ impl Job {
 }
 
 impl Pool {
-    /// Starts a pool of `threads` threads. The caller of [`Pool::run`] is one of them. Fails if the
-    /// system refuses to start a thread.
+    /// Starts a pool of `threads` threads. The caller of [`Pool::run`] is one of these threads.
+    /// Fails if the system refuses to start a thread.
     pub fn new(threads: usize) -> std::io::Result<Pool> {
         let next = (0..threads.max(1)).map(|_| NextBlock::default()).collect();
         let shared = Arc::new(PoolState { next, ..PoolState::default() });
@@ -161,7 +161,7 @@ impl Pool {
         let job = Job::new(task, blocks, self.workers.len() as u64 + 1);
         self.shared.publish(job);
         // Workers may use the task until the job is withdrawn, so a panic must not leave this
-        // function before. SAFETY: the task is alive until this function returns.
+        // function before that. SAFETY: the task is alive until this function returns.
         let own = catch_unwind(AssertUnwindSafe(|| unsafe { job.work(&self.shared.next, 0) }));
         self.shared.withdraw();
         let of_worker = self.shared.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -172,7 +172,8 @@ impl Pool {
 }
 
 impl Pool {
-    /// Returns the number of threads of the pool. The caller of [`Pool::run`] is one of them.
+    /// Returns the number of threads of the pool. The caller of [`Pool::run`] is one of these
+    /// threads.
     pub fn threads(&self) -> u64 {
         self.workers.len() as u64 + 1
     }
@@ -246,8 +247,8 @@ impl PoolState {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Publishes a job. Wakes sleeping workers, but no more than can find blocks to execute in
-    /// addition to the caller.
+    /// Publishes a job. Wakes sleeping workers: at most one worker for each claim of blocks, except
+    /// the caller's first claim.
     fn publish(&self, job: Job) {
         // No worker executes a job at this time, and workers can take the new job only after this
         // function has released the lock.
@@ -320,7 +321,7 @@ impl PoolState {
                 return Some(job);
             }
             // The job has already been withdrawn. Spin again before sleeping, because the next job
-            // may come soon and should not have to wait for a wake-up.
+            // may come soon. The next job should not wait for a wake-up.
         }
     }
 }

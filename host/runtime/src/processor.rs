@@ -18,10 +18,10 @@ pub const TILES_OF_INT8: &str = "amx-int8";
 /// Directory in which Linux describes the first processor. All processors of the machine are
 /// assumed to be equal.
 const PROCESSOR: &str = "/sys/devices/system/cpu/cpu0";
-/// Size limit for files that Linux provides. They are all much smaller.
+/// Size limit for files that Linux provides. All of these files are much smaller.
 const LIMIT: SizeLimit = SizeLimit::bytes(4096);
-/// Maximum number of caches that Linux lists per processor: two of level 1, for data and for
-/// instructions, and one for each of three more levels.
+/// Maximum number of caches that Linux lists per processor. Level 1 has two caches, for data and
+/// for instructions. Each of three further levels has one cache.
 const MOST_CACHES: usize = 5;
 
 /// Describes this machine's processor for a pool of `threads` threads.
@@ -114,8 +114,8 @@ fn instructions() -> NarrowProducts {
 }
 
 /// Asks Linux for permission to use tile registers in this process. Linux saves these registers for
-/// each thread, which takes 8 KiB, and therefore does so only on request. Returns whether Linux
-/// agrees.
+/// each thread. This takes 8 KiB per thread, so Linux saves them only on request. Returns whether
+/// Linux agrees.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn request_tiles() -> bool {
     const ARCH_REQ_XCOMP_PERM: libc::c_int = 0x1023;
@@ -150,7 +150,7 @@ fn check_instruction_sets(needed: &[String], has: impl Fn(&str) -> bool) -> Resu
 }
 
 /// Returns the end of an error message, which names a target for machines without the instruction
-/// sets `missing`. Returns an empty text if there is no such target.
+/// sets `missing`. Returns an empty text if no target supports these machines.
 pub(crate) fn or_without(missing: &[String]) -> &'static str {
     let are_all = |are: fn(&str) -> bool| missing.iter().all(|name| are(name));
     if are_all(|name| [TILES_OF_BF16, TILES_OF_INT8].contains(&name)) {

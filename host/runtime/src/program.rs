@@ -60,9 +60,9 @@ impl Program {
     }
 
     /// Loads an executable as [`Program::load`] does, but executes it on the thread pool of this
-    /// program. If the times of two programs are compared, a common pool ensures that they do not
-    /// differ because of different threads. If the pool is busy with one program, the other runs on
-    /// its calling thread alone.
+    /// program. If the times of two programs are compared, a common pool ensures that different
+    /// threads do not affect the comparison. While the pool executes one program, the other program
+    /// runs on its calling thread alone.
     ///
     /// # Errors
     /// As [`Program::load`].
@@ -103,8 +103,8 @@ impl Program {
 
     /// Sets the inputs: one array per array leaf of the parameters, in order. Along a dynamic
     /// dimension, an array may be smaller than the parameter's shape. The inputs are valid until
-    /// they are set again. An execution may overwrite donated inputs, so the program keeps copies
-    /// of these, and restores them before the next execution.
+    /// they are set again. An execution may overwrite donated inputs. So the program keeps copies
+    /// of donated inputs and restores them before the next execution.
     ///
     /// # Errors
     /// If the number, the types or the dimensions of the inputs do not match the parameters, if
@@ -169,8 +169,8 @@ impl Program {
     /// Returns the elapsed time. On a GPU, the GPU measures this time.
     ///
     /// # Errors
-    /// If a donated input was not donated again after the last execution, if a host operation or
-    /// the GPU fails, or if the simulator finds a fault in a kernel.
+    /// If a donated input was not donated again after the last execution, or if a host operation or
+    /// the GPU fails. Also if the simulator finds a fault in a kernel.
     pub fn execute(&mut self) -> Result<Duration, RunError> {
         self.begin()?;
         self.machine.execute(&self.executable.thunks)

@@ -9,8 +9,8 @@ use crate::thunks::{Machine, branch_taken};
 use crate::watchdog::Watch;
 use crate::{RunError, Slice, Thunk};
 
-/// A thunk that is prepared for repeated execution. The addresses in it are valid because the
-/// program's buffers do not move during the execution.
+/// A thunk that is prepared for repeated execution. The addresses in a prepared thunk are valid
+/// because the program's buffers do not move during the execution.
 enum PreparedThunk<'t> {
     Launch {
         function: CpuFunction,

@@ -4,7 +4,8 @@
 //! x86 processors compute with subnormal numbers in microcode, which takes some hundred cycles per
 //! instruction. Subnormal numbers occur where values become very small: in exponentials of large
 //! distances, squares of small gradients, and decaying states. Operands must be flushed too, not
-//! only results. Otherwise `x == 0` could be false although `sin(x) / x` divides zero by zero.
+//! only results. If only results were flushed, `x == 0` could be false although `sin(x) / x`
+//! divides zero by zero.
 
 /// Calls `call` in a mode in which the processor flushes subnormal numbers to zero. Restores the
 /// previous mode after the call, even if the call panics.
@@ -36,13 +37,13 @@ impl FloatMode {
     fn set(self) {
         // SAFETY: the instruction only changes how this thread computes with subnormal numbers,
         // until the previous mode is restored. The compiler may move float operations across this
-        // instruction, so that they execute in the other mode. This can change values, but does not
-        // affect memory safety.
+        // instruction, so that they execute in the other mode. The move can change values, but does
+        // not affect memory safety.
         unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const self.0, options(nostack, preserves_flags)) };
     }
 }
 
-/// Restores the previous mode when it is dropped.
+/// A guard that restores the previous mode when the guard is dropped.
 #[cfg(target_arch = "x86_64")]
 struct FloatModeGuard(FloatMode);
 
@@ -70,8 +71,8 @@ mod tests {
         product.to_bits()
     }
 
-    /// Returns the bits of two products: one whose result is subnormal, and one with a subnormal
-    /// operand.
+    /// Returns the bits of two products. The first product has a subnormal result, the second
+    /// product has a subnormal operand.
     fn products() -> [u32; 2] {
         [product(f32::MIN_POSITIVE, 0.5), product(f32::from_bits(1 << 22), 2.0)]
     }

@@ -1,7 +1,7 @@
 //! Reads, writes or updates memory as fast as the processor can, with its widest registers. The
 //! speed of memory-bound kernels is compared with the speed of these functions.
 
-/// Reads all bytes, except those at the end that do not fill a register.
+/// Reads all bytes, except the last bytes if they do not fill a register.
 pub fn read(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
@@ -43,9 +43,9 @@ pub fn update(bytes: &mut [u8]) {
 }
 
 /// Loops over memory, register by register. The functions that read combine all registers by OR, so
-/// that the compiler does not remove the reads. They combine into four independent values. With a
-/// single value, the latency of the OR instructions would limit the speed, instead of the memory.
-/// Writes go through the caches, unlike large writes of the C library.
+/// that the compiler does not remove the reads. The registers are combined into four independent
+/// values. With a single value, the latency of the OR instructions would limit the speed, instead
+/// of the memory. Writes go through the caches, unlike large writes of the C library.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{

@@ -12,7 +12,7 @@ pub enum Target {
     Cpu,
     /// The simulator of a GPU on the host.
     Simt,
-    /// NVIDIA GPUs with this compute capability (`90` for 9.0) or a higher one.
+    /// NVIDIA GPUs with at least this compute capability (`90` for 9.0).
     Cuda(u32),
 }
 

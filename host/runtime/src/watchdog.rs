@@ -1,4 +1,4 @@
-//! Reports kernels that take longer than a limit, when they are tested.
+//! Reports kernels that run longer than a time limit. Tests of kernels use it.
 //!
 //! On the cpu target, a thread that executes an endless loop cannot be stopped. So the watchdog
 //! only reports the kernel, and the process must decide how to end. The simulator needs no
@@ -25,8 +25,8 @@ pub struct Watchdog(Arc<WatchdogState>);
 
 #[derive(Debug, Default)]
 struct WatchdogState {
-    /// The low [`KERNEL_BITS`] bits hold the number of the running kernel, and the bits above hold
-    /// the number of its launch. 0 if no kernel is running.
+    /// The low [`KERNEL_BITS`] bits hold the number of the running kernel. The bits above hold the
+    /// number of this kernel's launch. The value is 0 if no kernel is running.
     running: AtomicU64,
     launches: AtomicU64,
     /// The registered kernels. A kernel's index is its number minus one. The entry of a dropped
@@ -35,10 +35,11 @@ struct WatchdogState {
 }
 
 impl Watchdog {
-    /// Starts the watchdog's thread. When a kernel for which `is_limited` holds has run for longer
-    /// than `limit`, the thread calls `report` with this kernel, and ends. The thread also ends
-    /// after the watchdog and all programs that were loaded with it are dropped. Kernels for which
-    /// `is_limited` does not hold are registered too, so that every launch has the same overhead.
+    /// Starts the watchdog's thread. A kernel is limited if `is_limited` holds for the kernel. When
+    /// a limited kernel has run for longer than `limit`, the thread calls `report` with this
+    /// kernel, and ends. The thread also ends after the watchdog and all programs that were loaded
+    /// with it are dropped. Kernels without a limit are registered too, so that every launch has
+    /// the same overhead.
     ///
     /// # Errors
     /// If the system refuses to start a thread.
@@ -107,8 +108,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Marks the kernel as running until the result is dropped. This takes only three stores, so
-    /// that it does not affect measurements of kernels.
+    /// Marks the kernel as running until the result is dropped. A launch takes only three stores,
+    /// so that the watchdog does not affect measurements of kernels.
     pub fn launch(&self) -> Launch<'_> {
         let WatchdogState { running, launches, .. } = &*self.shared;
         let launch = launches.load(Ordering::Relaxed) + 1;

@@ -5,8 +5,9 @@ use fusebox_core::hlo::ArrayLiteral;
 
 use crate::RunError;
 
-/// Returns an array with the dimensions `bounds`. Its first elements along each dimension are those
-/// of `array`, and the remaining elements are zeros. Fails if memory is short.
+/// Returns an array with the dimensions `bounds`. The first elements of the result along each
+/// dimension are the elements of `array`. The remaining elements are zeros. Fails if memory is
+/// short.
 pub fn placed(array: &ArrayLiteral, bounds: &[i64]) -> Result<ArrayLiteral, RunError> {
     let bytes = array.element_type.byte_size();
     let count = bounds.iter().fold(bytes, |count, &bound| count.saturating_mul(bound as usize));
@@ -20,8 +21,8 @@ pub fn placed(array: &ArrayLiteral, bounds: &[i64]) -> Result<ArrayLiteral, RunE
 }
 
 /// Extracts the first elements along each dimension of an array. `within` holds the bytes of an
-/// array with the dimensions `bounds`, and the result those of an array with the dimensions `dims`.
-/// `bytes` is the size of one element in bytes. Fails if memory is short.
+/// array with the dimensions `bounds`. The result holds the bytes of an array with the dimensions
+/// `dims`. `bytes` is the size of one element in bytes. Fails if memory is short.
 pub fn extracted(within: &[u8], bytes: usize, dims: &[i64], bounds: &[i64]) -> Result<Vec<u8>, RunError> {
     let mut data = reserved(dims.iter().fold(bytes, |count, &size| count.saturating_mul(size as usize)))?;
     for BoundedLine { start_within, length, .. } in lines(dims, bounds) {
@@ -47,7 +48,7 @@ struct BoundedLine {
 }
 
 /// Returns, in order, all lines of an array with the dimensions `dims`, which is stored in an array
-/// with the dimensions `bounds`. No size in `dims` exceeds the one in `bounds`.
+/// with the dimensions `bounds`. No size in `dims` exceeds the corresponding size in `bounds`.
 fn lines(dims: &[i64], bounds: &[i64]) -> impl Iterator<Item = BoundedLine> {
     let dims: Vec<usize> = dims.iter().map(|&size| size as usize).collect();
     let bounds: Vec<usize> = bounds.iter().map(|&bound| bound as usize).collect();

@@ -18,7 +18,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Returns a case whose module is a single fusion. The module is printed without `ENTRY`.
+    /// Returns a case whose module is a single fusion. The module's text has no `ENTRY`.
     pub fn of_fusion(kernel: &Selected, inputs: Vec<Literal>) -> Case {
         Case { module: isolated_module(kernel), inputs }
     }
@@ -45,8 +45,8 @@ impl Case {
         fusebox_interpreter::evaluate(&self.module, &self.inputs)
     }
 
-    /// Describes how a result differs from the interpreter's; `None` if rounding explains the
-    /// difference.
+    /// Describes how a result differs from the interpreter's result; `None` if rounding explains
+    /// the difference.
     ///
     /// # Errors
     /// If the interpreter has no result.
@@ -54,8 +54,8 @@ impl Case {
         self.difference_between(found, &self.expected_result()?)
     }
 
-    /// Describes how a result of the module differs from another one; `None` if rounding explains
-    /// the difference.
+    /// Describes how a result of the module differs from an expected result; `None` if rounding
+    /// explains the difference.
     ///
     /// # Errors
     /// If the interpreter has no result.

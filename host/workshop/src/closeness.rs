@@ -3,16 +3,17 @@
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat, Literal};
 use fusebox_core::random::SplitMix64;
 
-/// How close results must be. All types but floats are always compared exactly.
+/// The largest difference between two results that count as equal. Only floats may differ; all
+/// other types are compared exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Closeness {
     /// Identical bits.
     Bits,
     /// Equal numbers: zeros of either sign are equal, and all NaNs are equal.
     Numbers,
-    /// Error of at most a few units in the last place of the type.
+    /// A difference of at most a few units in the last place of the type.
     Units,
-    /// Error of at most this number times (1 + the magnitude of the expected value).
+    /// A difference of at most this number times (1 + the magnitude of the expected value).
     Within(f64),
 }
 
@@ -73,7 +74,7 @@ fn is_close(element_type: ElementType, found: &[u8], expected: &[u8], closeness:
         || (found - expected).abs() <= tolerance * (1.0 + expected.abs())
 }
 
-/// Returns a tolerance of a few units in the last place of the number 1.
+/// Returns the size of a few units in the last place of the number 1, as the tolerance of a type.
 fn few_units(element_type: ElementType) -> f64 {
     match element_type {
         ElementType::F64 => 1e-13,
@@ -83,21 +84,22 @@ fn few_units(element_type: ElementType) -> f64 {
     }
 }
 
-/// Returns the bits of a scalar from its bytes, which are little-endian.
+/// Converts the bytes of a scalar, which are little-endian, to its bits.
 pub fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// Largest ratio between a change of the result that rounding may cause and the change that inputs
-/// with changed last bits cause. The ratio is large because every step of a computation rounds, but
-/// its inputs are changed only once.
+/// Largest ratio of two changes of a result. The first is the change that rounding may cause. The
+/// second is the change that results if the last bits of the inputs are changed. The ratio is
+/// large, because every step of a computation rounds, but the inputs are changed only once.
 const STEPS: f64 = 64.0;
 
-/// Describes the first difference of two results that rounding does not explain; `None` if there is
-/// none. `jittered` returns two results of the computation: on its inputs, and on inputs whose last
-/// bits are changed ([`jitter`]). The difference of these two results shows how strongly the
-/// computation amplifies rounding. `jittered` is called only if the results differ by more than a
-/// few units in the last place.
+/// Describes the first difference between two results that rounding does not explain; `None` if
+/// rounding explains all differences. `jittered` returns two results of the computation. The first
+/// is computed from its inputs, the second from inputs whose last bits are changed ([`jitter`]).
+/// The difference of these two results shows how strongly the computation amplifies rounding.
+/// `jittered` is called only if `found` and `expected` differ by more than a few units in the last
+/// place.
 ///
 /// # Errors
 /// If `jittered` fails.
@@ -121,8 +123,8 @@ pub fn difference_beyond_rounding<E>(
     }))
 }
 
-/// Returns the largest change of an element divided by (1 + the element's magnitude). Ignores
-/// changes that are not finite.
+/// Divides the change of each element by (1 + the element's magnitude), and returns the largest
+/// quotient. Ignores changes that are not finite.
 fn largest_change(from: &ArrayLiteral, to: &ArrayLiteral) -> f64 {
     let scalar = from.element_type.real_part();
     let Some(format) = FloatFormat::of(scalar) else { return 0.0 };

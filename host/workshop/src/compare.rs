@@ -1,9 +1,10 @@
-//! Compares the results of two programs: how many elements differ, and by how much.
+//! Compares the results of two programs. Counts the elements that differ, and finds the largest
+//! difference.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat, Literal};
 use serde::Serialize;
 
-/// How two results agree.
+/// Number and size of the differences between two results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Agreement {
     /// Number of elements of all arrays.
@@ -20,14 +21,14 @@ pub struct Agreement {
 /// An element of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ElementPosition {
-    /// Number of the array in the result, with tuples flattened.
+    /// Number of the array in the result, whose tuples are flattened.
     pub array: usize,
     /// Number of the element in the array, in row-major order.
     pub element: usize,
 }
 
 impl Agreement {
-    /// Compares two results of one shape.
+    /// Compares two results, which must have the same shape.
     pub fn of(a: &Literal, b: &Literal) -> Agreement {
         let mut agreement = Agreement::default();
         let arrays = a.leaves().into_iter().zip(b.leaves()).enumerate();

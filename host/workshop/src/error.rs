@@ -35,16 +35,16 @@ pub enum WorkshopError {
     /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// Two sides differ in their parameters or results, or an expected program, kernel or result is
-    /// missing.
+    /// The shapes of parameters or results differ between two sides, or an expected program, kernel
+    /// or result is missing.
     #[error("{0}")]
     Interface(String),
-    /// Results cannot be judged.
+    /// The reference cannot be computed, so results cannot be judged.
     #[error("{by} cannot say whether results are right: {reason}", by = by.name())]
     Reference {
         /// The source of the reference result.
         by: Authority,
-        /// Why the reference has no result.
+        /// Reason why there is no reference result.
         reason: String,
     },
     /// No fusion's name matches the pattern.
@@ -52,15 +52,15 @@ pub enum WorkshopError {
     NoSuchFusion {
         /// The user's text.
         pattern: String,
-        /// The names of all fusions.
+        /// The names of all fusions, as a list.
         known: String,
     },
-    /// No instruction has that name.
+    /// No instruction has the name that the user wrote.
     #[error("no instruction is called `{name}`, in the text or after any pass; {similar}")]
     NoSuchInstruction {
         /// The user's text.
         name: String,
-        /// Similar names.
+        /// Names of instructions that are similar.
         similar: String,
     },
     /// The tuning database cannot be used.
@@ -77,10 +77,10 @@ pub enum WorkshopError {
     Locked {
         /// The device.
         device: String,
-        /// Name of each fusion, and why it has no choice.
+        /// Name of each fusion without a choice, and the reason.
         missing: String,
     },
-    /// Another fusebox program does not compile the module.
+    /// Another fusebox program failed to compile the module.
     #[error("{program} {command}: {reason}", program = program.display())]
     Program {
         /// File of the other fusebox program.
@@ -95,13 +95,13 @@ pub enum WorkshopError {
     Foreign {
         /// File of the other fusebox program.
         program: PathBuf,
-        /// Why it cannot be loaded.
+        /// Reason why the executable cannot be loaded.
         source: FormatError,
     },
     /// A request to the system failed.
     #[error("{what}: {source}")]
     System {
-        /// The request.
+        /// Description of the request.
         what: &'static str,
         /// The system's answer.
         source: std::io::Error,

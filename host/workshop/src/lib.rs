@@ -8,25 +8,27 @@
 //! * [`sources`]: builds and watches the crate of a library under development.
 //! * [`ab`]: compares two choices of emitters, or two versions of fusebox, on one module.
 //! * [`bisect`]: finds the first pass, fusion or stage whose result is wrong.
-//! * [`repro`]: writes a self-contained folder that reproduces the compilation of a module or a
-//!   fusion.
-//! * [`simulated`]: runs a program on the simulator if its result on this processor is wrong, and
-//!   reports the fault that the simulator finds.
+//! * [`repro`]: writes a folder that contains everything to reproduce the compilation of a module
+//!   or a fusion.
+//! * [`simulated`]: runs a program on the simulator if the program's result on this processor is
+//!   wrong. Reports the fault that the simulator finds.
 //! * [`stages`]: interprets a kernel after every stage of lowering, without code generation.
-//! * [`case`]: combines a module with inputs. [`probe`]: reads values inside a program. [`pinned`]:
-//!   creates options that choose one emitter.
+//! * [`case`]: a module together with its inputs. [`probe`]: reads intermediate values of a
+//!   compiled program. [`pinned`]: creates options that choose one emitter.
 //! * [`closeness`]: decides whether rounding explains a difference of results.
-//! * [`reference`](crate::reference): computes the right results of a module.
+//! * [`mod@reference`]: computes the right results of a module.
 //! * [`compare`]: compares the results of two programs.
 //! * [`measure`]: measures pairs of programs alternately.
 //! * [`statistics`]: derives a verdict from pairs of times.
-//! * [`roof`]: measures the least time that the machine needs for some work. [`roofline`]: compares
-//!   all fusions of a program with this time.
+//! * [`roof`]: measures the least time in which the machine can move given bytes and compute given
+//!   operations. [`roofline`]: compares each fusion of a program with the least time for the
+//!   fusion.
 //! * [`page`]: shows comparisons and programs as pages for a browser.
 //! * [`why`]: explains what passes and fusion did to an instruction.
 //! * [`profile`]: measures the time of each step of a program.
-//! * [`tune`]: finds the fastest emitter and knobs for each fusion, and keeps them for later runs.
-//! * [`ptxas`]: reads the report of NVIDIA's assembler on kernels.
+//! * [`tune`]: finds the fastest emitter and knobs for each fusion, and stores these choices for
+//!   later runs.
+//! * [`ptxas`]: assembles kernels with NVIDIA's assembler, and parses the assembler's report.
 
 #![forbid(unsafe_code)]
 

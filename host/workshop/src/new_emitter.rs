@@ -1,4 +1,5 @@
-//! Creates a crate for a new emitter: a copy of one of `examples` under another name.
+//! Creates a crate for a new emitter. The crate is a copy of one of the crates in `examples`, with
+//! other names.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,20 +7,21 @@ use std::process::Command;
 use fusebox_files::{SizeLimit, WriteError, read, write};
 use thiserror::Error;
 
-/// The example that a new crate is copied from. The example itself is built and tested.
+/// An example from which new crates are copied. The tests of fusebox also build and test the
+/// example itself.
 struct Template {
     /// Kind of the example's emitter.
     kind: &'static str,
-    /// All kinds whose fusions the emitter accepts, at least in part. Each kind has a fusion of the
-    /// bench set to measure.
+    /// All kinds for which the emitter accepts some fusions. Each kind has the text of a fusion,
+    /// with which the benchmark of the new crate measures the emitter.
     measured_on: &'static [(&'static str, &'static str)],
     manifest: &'static str,
     emitter: &'static str,
     tests: &'static str,
 }
 
-/// Includes the files of an example and of the bench set. The paths are links in this crate's
-/// folder, as a published package holds only files from its folder.
+/// Includes the files of an example, and fusions of `benches/fusions`. The paths are links inside
+/// the folder of this crate, because a published package contains only files from its own folder.
 macro_rules! template {
     ($kind:literal, $folder:literal, $($measured:literal on $fusion:literal),*) => {
         Template {
@@ -32,7 +34,7 @@ macro_rules! template {
     };
 }
 
-/// Placeholder for a new kind, which gets the emitter's name.
+/// Kind on the command line that stands for a new kind. The new kind gets the name of the emitter.
 pub const OWN: &str = "own";
 
 const TEMPLATES: [Template; 4] = [
@@ -49,19 +51,19 @@ const TEMPLATES: [Template; 4] = [
     template!("own", "own-kind-emitter", "own" on "reduce_softmax"),
 ];
 
-/// The benchmark of a new crate.
+/// Source of the new crate's benchmark.
 const BENCH: &str = include_str!("../templates/bundled.rs");
 const BENCH_IN_MANIFEST: &str = "\n[[bench]]\nname = \"bundled\"\nharness = false\n";
 
-/// Length of a fusion's dimensions in the bench set, and a length at which arrays exceed a core's
-/// cache.
+/// Length of the dimensions in the fusions, and a length with which the arrays are larger than a
+/// core's cache.
 const SMALL: &str = "256";
 const LARGE: &str = "2048";
 
-/// The examples' dependency on fusebox-core.
+/// The line in the manifests of the examples that states their dependency on fusebox-core.
 const CORE: &str = "fusebox-core = { path = \"../../core\" }";
 
-/// A crate to write.
+/// The crate to write.
 #[derive(Clone, Debug)]
 pub struct NewEmitter {
     /// Name of the package and the emitter: at least two words of lower-case letters and digits,
@@ -71,7 +73,8 @@ pub struct NewEmitter {
     pub kind: String,
     /// Folder of the crate. It must be empty or not exist.
     pub folder: PathBuf,
-    /// The folder of fusebox-core's sources; `None`: the release of this version.
+    /// The folder with the sources of fusebox-core. With `None`, the crate depends on the release
+    /// of this version.
     pub core: Option<PathBuf>,
 }
 
@@ -92,7 +95,7 @@ pub enum NewEmitterError {
     /// The folder is not empty; nothing is overwritten.
     #[error("{} is there already; give the new crate another name or --path", .0.display())]
     Occupied(PathBuf),
-    /// The folder does not hold fusebox-core.
+    /// The folder does not contain fusebox-core.
     #[error("{} is no folder of fusebox-core: it has no Cargo.toml of that package", .0.display())]
     Core(PathBuf),
     /// A folder cannot be created or read.
@@ -108,16 +111,16 @@ pub enum NewEmitterError {
     Write(#[from] WriteError),
 }
 
-/// Returns all kinds for which there is a template.
+/// Returns all kinds for which a template exists.
 pub fn kinds() -> Vec<&'static str> {
     TEMPLATES.iter().flat_map(|template| template.measured_on).map(|(kind, _)| *kind).collect()
 }
 
 impl NewEmitter {
-    /// Writes the crate. Returns its files, relative to the folder.
+    /// Writes the crate. Returns the paths of its files, relative to the folder.
     ///
     /// # Errors
-    /// See [`NewEmitterError`]. Files written before an error remain.
+    /// See [`NewEmitterError`]. If an error occurs, files that are already written remain.
     pub fn write(&self) -> Result<Vec<&'static str>, NewEmitterError> {
         if !is_name(&self.name) {
             return Err(NewEmitterError::Name(self.name.clone()));
@@ -163,7 +166,8 @@ impl NewEmitter {
         Ok(format!("fusebox-core = {{ path = {path:?} }}"))
     }
 
-    /// Returns an example's text with this emitter's names.
+    /// Returns the text of an example, with the names of the new emitter instead of the example's
+    /// names.
     fn renamed(&self, template: &Template, text: &str) -> String {
         let example = format!("simple-{}", template.kind);
         text.replace(&type_name(&example), &type_name(&self.name))
@@ -193,8 +197,8 @@ impl NewEmitter {
     }
 }
 
-/// Returns the folder of fusebox-core's sources that a program was built from, if the program is
-/// still in that source tree, like `target/release/fusebox`.
+/// Returns the folder with the sources of fusebox-core, if the program is still in the source tree
+/// from which it was built, like `target/release/fusebox`.
 pub fn core_sources_of(program: &Path) -> Option<PathBuf> {
     program.ancestors().map(|folder| folder.join("core")).find(|folder| is_core(folder))
 }
@@ -205,19 +209,19 @@ fn is_core(folder: &Path) -> bool {
     String::from_utf8_lossy(&manifest).contains("name = \"fusebox-core\"")
 }
 
-/// Formats sources like `cargo fmt`, as the new names make lines longer or shorter than in the
-/// examples. Errors are ignored: if rustfmt is missing, `cargo fmt --check` is missing too.
+/// Formats sources like `cargo fmt`, because the new names change the lengths of lines. Ignores
+/// errors: if rustfmt is missing, the author cannot run `cargo fmt --check` either.
 fn format(sources: &[PathBuf]) {
     _ = Command::new("rustfmt").args(["--edition", "2024"]).args(sources).output();
 }
 
-/// Returns the text that states the kind in an emitter's descriptor.
+/// Returns the text with which the descriptor of an emitter states this kind.
 fn kind(kind: &str) -> String {
     format!("kind: \"{kind}\"")
 }
 
-/// Whether a name is valid. It needs several words, so that it is neither a keyword of Rust nor a
-/// built-in crate.
+/// Whether a name is valid. A valid name has several words, so that it is neither a keyword of Rust
+/// nor the name of a built-in crate.
 fn is_name(name: &str) -> bool {
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     let fits = (3..=64).contains(&name.len()) && name.starts_with(|c: char| c.is_ascii_lowercase());

@@ -5,14 +5,14 @@ use fusebox_core::emitter::Configuration;
 use fusebox_plugins::{Origin, Override, Subject};
 use glob::Pattern;
 
-/// Returns options that choose the emitter of a kernel, with the knobs of its plan. Fusions that
-/// this emitter declines go to other emitters.
+/// Returns options that choose the emitter of this kernel for all fusions, with the knobs of the
+/// kernel's plan. Other emitters build the fusions that this emitter declines.
 pub fn pinned(kernel: &Selected, options: &Options) -> Options {
     with(kernel.selection.order[kernel.place].emitter, kernel.plan.configuration.clone(), false, options)
 }
 
-/// Returns options that choose an emitter by number, with its default knobs. A fusion that this
-/// emitter declines is an error.
+/// Returns options that choose the emitter with this number for all fusions, with its default
+/// knobs. With these options, it is an error if the emitter declines a fusion.
 pub fn pinned_to(emitter: usize, options: &Options) -> Options {
     with(emitter, Configuration::default(), true, options)
 }

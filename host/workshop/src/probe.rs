@@ -1,5 +1,5 @@
-//! Reads values inside a compiled program: compiles a program that has the same kernels and returns
-//! these values.
+//! Reads intermediate values of a compiled program. For this, compiles a second program, which has
+//! the same kernels and returns the values as results.
 
 use fusebox_compiler::{Compilation, Emitters, Options, Phase, compile_fused};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Literal, Module, Op, Shape};
@@ -10,10 +10,10 @@ use fusebox_runtime::Program;
 use crate::WorkshopError;
 use crate::case::loaded;
 
-/// A sequence of a program (the entry, or a computation that a loop or branch calls), compiled to
-/// return values of its instructions.
+/// A sequence of instructions, compiled as a program that returns the values of these instructions.
+/// A sequence is the entry of a program, or a computation that a loop or branch calls.
 pub struct Probe {
-    /// The compilation: the sequence is the entry, and its result is the tuple of values.
+    /// The compiled program. Its entry is the sequence, and its result is the tuple of values.
     pub compilation: Compilation,
     program: Program,
     sequence: Computation,
@@ -21,8 +21,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Compiles a sequence of a module that has been fused, so that it returns the values of these
-    /// instructions.
+    /// Compiles a sequence of a module after fusion. The compiled program returns the values of the
+    /// instructions in `wanted`.
     ///
     /// # Errors
     /// If the sequence cannot be compiled or loaded.
@@ -42,8 +42,8 @@ impl Probe {
         Ok(Probe { compilation, program, sequence, shown })
     }
 
-    /// Runs the sequence. Returns a value for each of its instructions: a token for instructions
-    /// that were not requested.
+    /// Runs the sequence. Returns one value per instruction of the sequence. If an instruction was
+    /// not requested, its value is a token.
     ///
     /// # Errors
     /// If the execution fails.
@@ -64,8 +64,8 @@ impl Probe {
     }
 }
 
-/// Whether an instruction is neither a parameter nor a constant, and a program can return its
-/// value.
+/// Whether a probe can return the value of an instruction. Returns false for parameters, constants,
+/// and values that contain a token.
 pub fn is_computed(sequence: &Computation, id: InstrId) -> bool {
     let instruction = sequence.instruction(id);
     let is_given = matches!(instruction.op, Op::Parameter { .. } | Op::Constant(_));

@@ -1,4 +1,5 @@
-//! Reads what NVIDIA's assembler reports about kernels: registers, spills, shared memory.
+//! Assembles kernels with NVIDIA's assembler, and parses its report: registers, spills, shared
+//! memory.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use thiserror::Error;
 /// The reason why kernels cannot be assembled.
 #[derive(Debug, Error)]
 pub enum AssemblerError {
-    /// `FUSEBOX_PTXAS` is set, but does not name a file.
+    /// The variable `FUSEBOX_PTXAS` is set, but does not name a file.
     #[error("FUSEBOX_PTXAS names {}, which is no file", .0.display())]
     NoFile(PathBuf),
     /// The assembler was not found.
@@ -41,34 +42,34 @@ pub enum AssemblerError {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KernelQuality {
     pub kernel: String,
-    /// Registers of a thread.
+    /// Number of registers of a thread.
     pub registers: u32,
-    /// Bytes of registers that the kernel and the functions it calls store to memory.
+    /// Number of bytes that the kernel and its callees spill from registers to memory.
     pub spill_stores: u32,
-    /// Bytes of registers that they load back from memory.
+    /// Number of spilled bytes that the kernel and its callees load back from memory.
     pub spill_loads: u32,
-    /// Bytes of a thread's stack.
+    /// Number of bytes of a thread's stack.
     pub stack: u32,
     /// Bytes of shared memory of a block.
     pub shared: u32,
-    /// Bytes of the widest read of global memory by one thread.
+    /// Number of bytes of the widest read of global memory by one thread.
     pub widest_read: u32,
-    /// Bytes of the widest write of global memory by one thread.
+    /// Number of bytes of the widest write of global memory by one thread.
     pub widest_write: u32,
 }
 
-/// Limits of a multiprocessor: registers, threads, blocks. Registers are allocated to a warp in
-/// multiples of `REGISTERS_AT_A_TIME`.
+/// Largest numbers of registers, threads and blocks of a multiprocessor. The number of registers
+/// that a warp gets is a multiple of `REGISTERS_AT_A_TIME`.
 const REGISTERS: u32 = 65536;
 const THREADS: u32 = 2048;
 const BLOCKS: u32 = 32;
 const REGISTERS_AT_A_TIME: u32 = 256;
 
 impl KernelQuality {
-    /// Returns the number of threads that can be resident on a multiprocessor with blocks of this
-    /// size, as a fraction of the multiprocessor's limit. The GPU is a data-centre GPU with this
-    /// compute capability (`80`, `90`). Registers, shared memory and the number of blocks limit the
-    /// number of threads.
+    /// Returns how many threads can be resident on a multiprocessor if blocks have this size, as a
+    /// fraction of the multiprocessor's limit. Registers, shared memory and the number of blocks
+    /// limit the number of threads. The result is for data-centre GPUs with this compute capability
+    /// (`80`, `90`).
     pub fn occupancy(&self, threads_per_block: u32, capability: u32) -> f64 {
         let shared = if capability >= 90 { 228 << 10 } else { 164 << 10 };
         let warps = threads_per_block.div_ceil(32).max(1);
@@ -81,7 +82,8 @@ impl KernelQuality {
     }
 }
 
-/// Assembles PTX for a target (`sm_90`) and reports on its kernels, in the assembler's order.
+/// Assembles PTX for a target (`sm_90`). Returns the resources of each kernel, in the order of the
+/// assembler's report.
 ///
 /// # Errors
 /// If there is no assembler, or the assembler rejects the code.
@@ -93,8 +95,8 @@ pub fn measure(ptx: &str, target: &str) -> Result<Vec<KernelQuality>, AssemblerE
     Ok(kernels)
 }
 
-/// Returns the file of the assembler: named by `FUSEBOX_PTXAS`, found in `PATH`, or fetched by
-/// `setup.sh`.
+/// Returns the file of the assembler. This is the file that `FUSEBOX_PTXAS` names, a file in
+/// `PATH`, or the file that `setup.sh` has downloaded.
 fn program() -> Result<PathBuf, AssemblerError> {
     if let Some(named) = std::env::var_os("FUSEBOX_PTXAS") {
         let named = PathBuf::from(named);
@@ -119,7 +121,8 @@ fn assemble(ptx: &str, target: &str) -> Result<String, AssemblerError> {
         .map_err(failed)?;
     let input = child.stdin.take();
     let output = std::thread::scope(|scope| {
-        // An assembler that fails may stop reading; its report is handled below.
+        // If the assembler fails, it may stop reading, so an error of this write is ignored. The
+        // assembler's report is handled below.
         scope.spawn(move || input.map(|mut input| input.write_all(ptx.as_bytes())));
         child.wait_with_output()
     });
@@ -128,8 +131,9 @@ fn assemble(ptx: &str, target: &str) -> Result<String, AssemblerError> {
     if output.status.success() { Ok(report) } else { Err(AssemblerError::Refused { target: target.into(), report }) }
 }
 
-/// Returns the architecture in the code's `.target` directive. The directive takes precedence over
-/// the target, as an architecture with a letter suffix must match exactly.
+/// Returns the architecture in the code's `.target` directive. This architecture takes precedence
+/// over the requested target: if it has a letter as suffix, the assembler requires exactly this
+/// architecture.
 fn architecture(ptx: &str) -> Option<&str> {
     let directive = ptx.lines().find_map(|line| line.strip_prefix(".target "))?;
     directive.split(',').next().map(str::trim)
@@ -161,8 +165,8 @@ fn parse_report(report: &str) -> Vec<KernelQuality> {
     kernels
 }
 
-/// Returns the bytes of the widest read and write of global memory in the kernel's body, without
-/// the functions it calls.
+/// Returns the numbers of bytes of the widest read and of the widest write of global memory.
+/// Considers only the kernel's body, not the functions that it calls.
 fn widest_accesses(ptx: &str, kernel: &str) -> (u32, u32) {
     let start = format!(".entry {kernel}(");
     let mut lines = ptx.lines().skip_while(|line| !line.contains(&start)).take_while(|line| *line != "}");
@@ -176,7 +180,7 @@ fn widest_accesses(ptx: &str, kernel: &str) -> (u32, u32) {
     })
 }
 
-/// Returns the bytes that an instruction accesses: 16 for `ld.global.nc.v4.b32`.
+/// Returns how many bytes an instruction accesses, for example 16 for `ld.global.nc.v4.b32`.
 fn bytes_of(instruction: &str) -> u32 {
     let parts = || instruction.split('.').skip(1);
     let number = |prefix: char| parts().find_map(|part| part.strip_prefix(prefix)?.parse::<u32>().ok());

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::closeness::{difference_beyond_rounding, jitter};
 
-/// Largest number of additions of a module that the interpreter evaluates. They take some tenths of
-/// a second.
+/// Largest work of a module that the interpreter evaluates, as a number of additions. This work
+/// takes some tenths of a second.
 const MOST_INTERPRETED: f64 = 2e6;
 
 /// The source of right results.
@@ -18,12 +18,13 @@ const MOST_INTERPRETED: f64 = 2e6;
 pub enum Authority {
     /// The reference interpreter.
     Interpreter,
-    /// A program compiled with the bundled emitters, if the interpreter would take too long.
+    /// A program that was compiled with the bundled emitters. It is used if the interpreter would
+    /// take too long.
     BundledEmitters,
 }
 
 impl Authority {
-    /// Returns the name as printed after "by".
+    /// Returns the name that reports print after the word "by".
     pub fn name(self) -> &'static str {
         match self {
             Authority::Interpreter => "the interpreter",
@@ -37,15 +38,15 @@ pub struct Reference<'a> {
     module: &'a Module,
     inputs: &'a [Literal],
     run: &'a Options,
-    /// `None` for the interpreter.
+    /// The program whose result is the reference; `None` if the interpreter computed the reference.
     program: Option<Executable>,
     expected: Literal,
 }
 
 impl<'a> Reference<'a> {
-    /// Returns the interpreter's result if the module is short, else the result of the first
-    /// program that runs. `None` if there is neither result. Takes only as many programs from the
-    /// iterator as needed.
+    /// Returns the interpreter's result if the module needs little work. Otherwise returns the
+    /// result of the first program that runs without error. `None` if there is no result. Takes
+    /// only as many programs from the iterator as needed.
     pub fn new(
         module: &'a Module,
         inputs: &'a [Literal],
@@ -59,13 +60,14 @@ impl<'a> Reference<'a> {
         })
     }
 
-    /// Returns the source of the result. Assumes that bundled emitters built the programs.
+    /// Returns the source of the reference result. Assumes that bundled emitters built all
+    /// programs.
     pub fn authority(&self) -> Authority {
         if self.program.is_none() { Authority::Interpreter } else { Authority::BundledEmitters }
     }
 
-    /// Describes the difference of a result on the same inputs from the right one; `None` if
-    /// rounding explains it.
+    /// Describes how a result on the same inputs differs from the reference result; `None` if
+    /// rounding explains the difference.
     ///
     /// # Errors
     /// If the reference fails on inputs whose last bits are changed.
@@ -79,8 +81,8 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Whether the work of a module is at most that of `most` additions. A module with a loop is never
-/// short, as the number of iterations is unknown.
+/// Whether the work of a module takes at most as long as `most` additions. Returns false for a
+/// module with a loop, because the number of iterations is unknown.
 pub fn is_short(module: &Module, most: f64) -> bool {
     let holds_loops = module
         .computations

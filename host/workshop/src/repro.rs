@@ -1,6 +1,6 @@
-//! Writes a self-contained folder that reproduces the compilation of a module. The folder has the
-//! module, the inputs, the output of every stage, and a script that runs the module with the same
-//! choices and fails if the result is wrong.
+//! Writes a folder that contains everything to reproduce the compilation of a module: the module,
+//! the inputs, the output of every stage, and a script. The script runs the module with the same
+//! choices of emitters, and fails if the result is wrong.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::stages::{JudgedStage, KernelStages};
 /// The content of the folder.
 pub struct Repro<'r> {
     pub case: &'r Case,
-    /// Options of compilation.
+    /// Options with which the module is compiled.
     pub options: &'r Options,
     /// The target as the command line names it.
     pub target: &'r str,
@@ -30,8 +30,8 @@ const INPUTS: &str = "inputs.npz";
 const EXPECTED: &str = "expected.npz";
 pub const STAGES: &str = "stages";
 
-/// Writes the folder, as a whole or not at all. If the case is a fusion, returns the judgement of
-/// its kernel after each stage.
+/// Writes the whole folder, or nothing if an error occurs. If the case is a fusion, returns for
+/// each stage whether the kernel is right after the stage.
 ///
 /// # Errors
 /// If the folder is not empty and `may_be_occupied` is false, a file cannot be written, or the
@@ -57,8 +57,8 @@ pub fn write(place: &Path, may_be_occupied: bool, repro: &Repro<'_>) -> Result<V
     Ok(judged)
 }
 
-/// Returns the arguments of fusebox for running the module in the folder. Includes a choice of the
-/// user only if it affects the module, as fusebox would reject other choices.
+/// Returns the arguments with which fusebox runs the module of the folder. Includes only those
+/// choices of the user that affect the module, because fusebox would reject other choices.
 fn command(repro: &Repro<'_>, in_charge: &[usize]) -> String {
     let Repro { options, target, .. } = repro;
     let mut words = vec!["run".into(), MODULE.into(), "--inputs".into(), INPUTS.into()];
@@ -106,7 +106,8 @@ fn readme(repro: &Repro<'_>, command: &str, stages: &[JudgedStage]) -> String {
     )
 }
 
-/// Returns a table with the kernel interpreter's judgement of each stage.
+/// Returns a table that states for each stage whether the kernel interpreter found the right
+/// result.
 fn table(stages: &[JudgedStage]) -> String {
     let row = |it: &JudgedStage| format!("| {} | `{STAGES}/{}` | {} |\n", it.stage.name(), it.file, it.judgement);
     let head = "\n\
@@ -117,8 +118,9 @@ fn table(stages: &[JudgedStage]) -> String {
     if stages.is_empty() { String::new() } else { head.to_owned() + &stages.iter().map(row).collect::<String>() }
 }
 
-/// Returns a fusion of a compiled program as a case, with the operands that the program passes to
-/// it. In a loop, these are the operands of the first iteration.
+/// Returns a fusion of a compiled program as a case. The inputs of the case are the operands that
+/// the program passes to the fusion. If the fusion is in a loop, they are the operands of the first
+/// iteration.
 ///
 /// # Errors
 /// If no sequence of the program uses the fusion, or the program fails.
@@ -140,15 +142,15 @@ pub fn fusion(
     Ok(Case::of_fusion(kernel, inputs))
 }
 
-/// A step on the path to a fusion: a sequence, and the operands that it passes to a called sequence
-/// or to the fusion.
+/// A step on the path from the entry to a fusion. It consists of a sequence of instructions, and of
+/// the operands that this sequence passes to the next sequence or to the fusion.
 struct PathStep {
     sequence: ComputationId,
     operands: Vec<InstrId>,
 }
 
-/// Returns the path from a sequence through loops and branches to a fusion instruction with one of
-/// these names.
+/// Returns the path that leads from a sequence, through loops and branches, to a fusion
+/// instruction. The name of this instruction is one of `names`.
 fn way_to(module: &Module, sequence: ComputationId, names: &[String]) -> Option<Vec<PathStep>> {
     module.computation(sequence).instructions.iter().find_map(|instruction| {
         let operands = &instruction.operands;

@@ -1,5 +1,5 @@
-//! Measures the least time in which this machine can move a kernel's bytes and compute its
-//! operations.
+//! Measures the least time in which this machine can move the bytes of a kernel and compute the
+//! kernel's operations.
 
 use std::collections::HashMap;
 
@@ -12,12 +12,12 @@ use serde::Serialize;
 use crate::WorkshopError;
 use crate::measure::{Cache, time};
 
-/// Number of samples of a copy; each sample is a median of several times.
+/// Number of times that a copy is measured. Each measurement is the median of several executions.
 const SAMPLES: usize = 9;
-/// Number of samples of each sweep over memory: reading, writing, updating.
+/// Number of times that each kind of sweep over memory is measured: reading, writing, updating.
 const SWEEPS: usize = 31;
 
-/// Bytes and operations of a kernel.
+/// The work of a kernel, as bytes and operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct WorkAmount {
     /// Bytes read and written.
@@ -29,15 +29,15 @@ pub struct WorkAmount {
 /// The least time for some work, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Roof {
-    /// Time at the full speed of memory.
+    /// Time for the bytes, at the full speed of memory.
     pub memory_us: f64,
-    /// Time at the full speed of arithmetic; 0 if that speed is unknown.
+    /// Time for the operations, at the full speed of arithmetic; 0 if that speed is unknown.
     pub arithmetic_us: f64,
-    /// Time of a launch without the work.
+    /// Time of a launch that does no work.
     pub launch_us: f64,
 }
 
-/// The resource that bounds a kernel at the machine's full speed.
+/// The resource that limits the speed of a kernel if the machine runs at full speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
@@ -58,8 +58,8 @@ impl Bound {
 }
 
 impl WorkAmount {
-    /// Returns the bytes that the kernel's plan states, and the operations of computing each
-    /// instruction once.
+    /// Returns the bytes that the kernel's plan states, and the operations that are needed to
+    /// compute each instruction once.
     pub fn of(kernel: &Selected, device: &DeviceDescription) -> WorkAmount {
         let bytes = kernel.prediction.read.saturating_add(kernel.prediction.written);
         WorkAmount { bytes, operations: cost::arithmetic_of_computation(kernel.unit.fusion.computation(), device) }
@@ -72,7 +72,7 @@ impl Roof {
         self.memory_us.max(self.arithmetic_us)
     }
 
-    /// Returns the resource that bounds the work.
+    /// Returns the resource that limits the speed of the work.
     pub fn bound(&self) -> Bound {
         match () {
             () if self.us() < self.launch_us => Bound::Launch,
@@ -82,20 +82,20 @@ impl Roof {
     }
 }
 
-/// The speeds of this machine. Each is measured only once.
+/// The speeds of this machine. Each speed is measured only once.
 pub struct MachineSpeeds<'o> {
     target: Target,
     options: &'o Options,
-    /// Microseconds that the machine takes to move bytes, by the number of bytes and the cache
-    /// state.
+    /// Microseconds that the machine takes to move bytes. The key is the number of bytes and the
+    /// state of the caches.
     moves: HashMap<(u64, Cache), f64>,
     operations_per_us: f64,
     launch_us: f64,
 }
 
 impl<'o> MachineSpeeds<'o> {
-    /// Measures how fast this machine adds. On a GPU this is not measured, as the roof of a GPU
-    /// considers only its memory.
+    /// Measures how many operations per second this machine computes. On a GPU this is not
+    /// measured, because the roof of a GPU considers only memory.
     pub fn new(target: Target, options: &'o Options) -> MachineSpeeds<'o> {
         let operations = match target {
             Target::Cpu => operations_per_second(options.thread_count()),
@@ -108,12 +108,13 @@ impl<'o> MachineSpeeds<'o> {
     }
 
     /// Returns the roof for some work. The time for memory is the least time in which all threads
-    /// move the bytes: by a copy, which reads half of them and writes the other half, or by
-    /// reading, writing or updating memory. The time for arithmetic is the time that all threads
-    /// take for as many multiplications and additions of `f32` in registers.
+    /// can move the bytes. Several kernels are measured. One copies: it reads half of the bytes and
+    /// writes the other half. The others only read, only write, or update memory. The time for
+    /// arithmetic is the time that all threads take for the same number of multiplications and
+    /// additions of `f32` in registers.
     ///
     /// # Errors
-    /// If memory is short, or a GPU fails.
+    /// If there is too little memory, or a GPU fails.
     pub fn roof(&mut self, work: WorkAmount, cache: Cache) -> Result<Roof, WorkshopError> {
         let memory_us = match self.moves.get(&(work.bytes, cache)) {
             Some(&us) => us,
@@ -124,20 +125,22 @@ impl<'o> MachineSpeeds<'o> {
         Ok(Roof { memory_us, arithmetic_us, launch_us: self.launch_us })
     }
 
-    /// Measures the least microseconds in which the machine moves these bytes, without the launch.
+    /// Measures the least number of microseconds in which the machine moves these bytes, without
+    /// the time of the launch.
     fn moving_us(&self, bytes: u64, cache: Cache) -> Result<f64, WorkshopError> {
         let mut program = Program::load(Executable::copying(bytes.div_ceil(2), self.target), self.options)?;
         program.execute()?;
         let _pinned = program.pin_threads();
         let copies = (0..SAMPLES).map(|_| time(&mut program, cache)).collect::<Result<Vec<_>, _>>()?;
-        // On a GPU, the GPU's clock measures the time, which excludes the launch.
+        // On a GPU, the GPU's clock measures the time, and this time excludes the launch.
         if self.target != Target::Cpu {
             return Ok(least(copies));
         }
         let mut best = (least(copies) - self.launch_us).max(0.0);
-        // If the caches hold all bytes, a kernel that only reads (like a reduction), only writes,
-        // or writes in-place is faster than a copy. A backward sweep finds the last bytes in the
-        // nearest caches, as a kernel does that reads the result of the kernel before it.
+        // If the caches hold all bytes, some kernels are faster than a copy: kernels that only read
+        // (like a reduction), only write, or write in-place. Half of the sweeps run backwards. A
+        // backward sweep finds in the nearest caches the bytes that the previous sweep accessed
+        // last. In the same way, a kernel finds the result of the previous kernel there.
         for (passage, bytes) in
             [(SweepAccess::Read, bytes), (SweepAccess::Write, bytes), (SweepAccess::Update, bytes.div_ceil(2))]
         {
@@ -153,7 +156,7 @@ impl<'o> MachineSpeeds<'o> {
     }
 }
 
-/// Returns the least of several times.
+/// Returns the shortest of several times.
 fn least(times: Vec<f64>) -> f64 {
     times.into_iter().fold(f64::INFINITY, f64::min)
 }

@@ -1,5 +1,5 @@
-//! Compares all fusions of a program with the roof. States the resource that bounds each fusion,
-//! and the fusion's predicted and measured time.
+//! Compares the time of each fusion of a program with its roof. Also states the resource that
+//! limits the fusion's speed, and the fusion's predicted and measured times.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::profile::Profile;
 use crate::roof::{Bound, Roof, WorkAmount};
 
-/// A fusion compared with its roof. Times are of one launch, in microseconds.
+/// A comparison of a fusion with its roof. All times are microseconds of one launch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RooflineRow {
     pub fusion: String,
@@ -29,23 +29,23 @@ pub struct RooflineRow {
     #[serde(flatten)]
     pub work: WorkAmount,
     pub bound: Bound,
-    /// Time at the full speed of memory or arithmetic, without the launch. The speeds are those of
-    /// this machine if times were measured, else those of the device description.
+    /// Time at the full speed of memory or arithmetic, without the launch. If times were measured,
+    /// the speeds are measured on this machine; otherwise they come from the device description.
     pub roof_us: f64,
     pub predicted_us: f64,
     pub measured_us: Option<f64>,
 }
 
 impl RooflineRow {
-    /// Returns the roof as a fraction of the measured time, or of the predicted time if none was
-    /// measured.
+    /// Returns the roof as a fraction of the measured time. If no time was measured, returns it as
+    /// a fraction of the predicted time.
     pub fn of_roof(&self) -> f64 {
         self.roof_us / self.measured_us.unwrap_or(self.predicted_us).max(f64::MIN_POSITIVE)
     }
 }
 
-/// Returns a row per kernel, in order of decreasing time in the program. The order follows measured
-/// times, or predicted times where none were measured.
+/// Returns one row per kernel. The kernel that takes the most time in the program comes first. If
+/// the time of a kernel was not measured, its predicted time determines its position.
 pub fn rows(kernels: &[Selected], device: &DeviceDescription, profile: Option<&Profile>) -> Vec<RooflineRow> {
     let mut rows: Vec<RooflineRow> = kernels.iter().map(|kernel| row(kernel, device, profile)).collect();
     let time = |row: &RooflineRow| row.measured_us.unwrap_or(row.predicted_us) * row.uses as f64;
@@ -72,7 +72,7 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
     }
 }
 
-/// Returns the roof according to the device description.
+/// Returns the roof that follows from the device description.
 fn described(work: WorkAmount, device: &DeviceDescription) -> Roof {
     Roof {
         memory_us: work.bytes as f64 / cost::bandwidth(work.bytes, device) * 1e6,
@@ -81,8 +81,8 @@ fn described(work: WorkAmount, device: &DeviceDescription) -> Roof {
     }
 }
 
-/// Writes a line per row: fusion, emitter, launch, time, and the roof in percent of the time. Then
-/// writes how far predictions are off, if there are measured times.
+/// Writes a line for each row: fusion, emitter, launch, time, and the roof in percent of the time.
+/// If there are measured times, then writes the mean error of the predictions.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -126,8 +126,8 @@ pub fn write_fusions(out: &mut dyn Write, rows: &[RooflineRow]) -> io::Result<()
     write_error(out, rows)
 }
 
-/// Writes a line per row with the resource that bounds it. Then writes how far predictions are off,
-/// if there are measured times.
+/// Writes a line for each row, with bytes, roof, and the resource that limits the speed. If there
+/// are measured times, then writes the mean error of the predictions.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -157,7 +157,7 @@ pub fn write(out: &mut dyn Write, rows: &[RooflineRow]) -> io::Result<()> {
     write_error(out, rows)
 }
 
-/// Writes how far predictions are off, if there are measured times.
+/// Writes the mean ratio of measured to predicted times, if there are measured times.
 fn write_error(out: &mut dyn Write, rows: &[RooflineRow]) -> io::Result<()> {
     let ratios = rows.iter().filter_map(|row| Some(row.measured_us.filter(|us| *us > 0.0)? / row.predicted_us));
     let ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite() && *ratio > 0.0).collect();

@@ -1,6 +1,6 @@
-//! Runs a program on the simulator if its result on this processor is wrong. The simulator reports
-//! kernels that read or write out of bounds, have races, or use uninitialised memory. On the
-//! processor, nothing stops these kernels.
+//! Runs a program on the simulator, to find out why the program's result on this processor is
+//! wrong. The simulator reports kernels that read or write out of bounds, have races, or use
+//! uninitialised memory. On the processor, these kernels run without an error.
 
 use fusebox_compiler::{Dump, Options};
 use fusebox_core::device::DeviceDescription;
@@ -10,12 +10,13 @@ use fusebox_runtime as runtime;
 use crate::case::{Case, executed};
 use crate::reference::is_short;
 
-/// Largest number of additions of a module that is simulated. They take some seconds.
+/// Largest work of a module that is simulated, as a number of additions. This work takes some
+/// seconds.
 const MOST_SIMULATED: f64 = 2e7;
 
 /// Describes the fault that the simulator finds in a kernel, with emitter, element, thread and
-/// operation. `None` if the simulator finds no fault or would take too long, or if the program was
-/// already compiled for the simulator.
+/// operation. Returns `None` if the simulator finds no fault, or would take too long. Also returns
+/// `None` if `options` already select the simulator as the target.
 pub fn fault(case: &Case, options: &Options, run: &runtime::Options) -> Option<String> {
     let (target, device) = (Target::simt(), DeviceDescription::simt());
     let is_simulated = matches!(options.target.runner(), Some(Runner::Simulator));

@@ -9,7 +9,7 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use serde_json::Value;
 use thiserror::Error;
 
-/// Time within which an editor has finished saving a file.
+/// Time after which an editor has surely finished saving a file, if no further change was reported.
 const SETTLED: Duration = Duration::from_millis(50);
 
 /// The folder of a crate.
@@ -53,7 +53,8 @@ impl Sources {
             return Err(SourcesError::Build(self.folder.clone()));
         }
         let messages = String::from_utf8_lossy(&output.stdout);
-        // Messages about the crate itself come after those about its dependencies.
+        // Cargo prints the messages about the crate itself after the messages about its
+        // dependencies.
         let built = messages.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let mut artifacts = built.filter(|message| message["reason"] == "compiler-artifact");
         let files = artifacts.next().and_then(|artifact| artifact["filenames"].as_array().cloned()).unwrap_or_default();
@@ -70,12 +71,14 @@ impl Sources {
         let (sender, changed) = mpsc::channel();
         let tell = move |event: notify::Result<Event>| {
             if event.is_ok_and(|event| matters(&event)) {
-                // Sending fails only if the receiver is gone. Then nothing waits for changes.
+                // Sending fails only if the receiver has been dropped. Then no code waits for
+                // changes.
                 _ = sender.send(());
             }
         };
         let mut watcher = notify::recommended_watcher(tell).map_err(failed)?;
-        // Folders are watched and not single files, as editors replace the old file by a new one.
+        // Editors replace the old file by a new one, so this watches folders instead of single
+        // files.
         watcher.watch(&self.folder, RecursiveMode::NonRecursive).map_err(failed)?;
         watcher.watch(&self.folder.join("src"), RecursiveMode::Recursive).map_err(failed)?;
         Ok(Changes { _watcher: watcher, changed })
@@ -97,7 +100,7 @@ impl Changes {
     }
 }
 
-/// Whether an event may change the library.
+/// Whether an event on a file may change the library that is built from the crate.
 fn matters(event: &Event) -> bool {
     let is_source = |path: &PathBuf| {
         path.extension().is_some_and(|extension| extension == "rs")

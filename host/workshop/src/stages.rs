@@ -1,5 +1,5 @@
-//! Executes a kernel with the kernel interpreter after every stage of lowering, to find the first
-//! stage after which the result is wrong.
+//! Executes a kernel as it is after each stage of lowering, with the kernel interpreter. So the
+//! first stage after which the result is wrong can be found.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use fusebox_lowering::{KernelSource, Stage, read_kernel};
 use crate::WorkshopError;
 use crate::case::Case;
 
-/// Time limit for executing one stage.
+/// Time limit for the execution of a kernel after one stage.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// The judgement of a kernel after one stage.
+/// A stage, and whether the kernel is right after this stage.
 #[derive(Clone, Debug)]
 pub struct JudgedStage {
     pub stage: Stage,
-    /// Name of the dump with the kernel.
+    /// Name of the dump file that contains the kernel after this stage.
     pub file: String,
     pub judgement: StageJudgement,
 }
@@ -28,7 +28,7 @@ pub struct JudgedStage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StageJudgement {
     Right,
-    /// Wrong, with a description.
+    /// The kernel's result is wrong; with a description of the fault.
     Wrong(String),
     /// The kernel cannot be executed, with the reason.
     Unknown(String),
@@ -54,8 +54,8 @@ pub struct KernelStages<'c> {
 }
 
 impl<'c> KernelStages<'c> {
-    /// Compiles a fusion and returns the stages of its kernel; `None` if the case is not a fusion,
-    /// or if its kernels are not exactly one compiled kernel.
+    /// Compiles a fusion and returns the stages of its kernel. Returns `None` if the case is not a
+    /// fusion, has several kernels, or is executed by a routine.
     ///
     /// # Errors
     /// If the fusion cannot be compiled or interpreted.
@@ -78,8 +78,9 @@ impl<'c> KernelStages<'c> {
         &self.kernel.unit.fusion.name
     }
 
-    /// Judges the stages in order, up to the first stage that is wrong or exceeds the time limit.
-    /// Later stages would exceed the limit too.
+    /// Executes the kernel after each stage in order. Stops after the first stage with a wrong
+    /// result. Also stops if a stage exceeds the time limit, because later stages would exceed the
+    /// limit too.
     ///
     /// # Errors
     /// If the fusion cannot be interpreted.
@@ -98,8 +99,8 @@ impl<'c> KernelStages<'c> {
         Ok(all)
     }
 
-    /// Returns the first stage in which an operation makes a false promise, and describes the
-    /// promise. Only stages from `Indices` on make promises that reach LLVM.
+    /// Returns the first stage after which an operation makes a false promise, and a description of
+    /// the promise. Only promises of `Indices` and later stages reach LLVM.
     pub fn broken_promise(&self) -> Option<(Stage, String)> {
         let stages = self.texts.iter().filter(|(stage, _)| *stage >= Stage::Indices);
         let mut broken = stages.filter_map(|(stage, text)| match self.executed(text, true) {
@@ -131,7 +132,7 @@ impl<'c> KernelStages<'c> {
         Ok(with_leaves(&self.meant, &mut after.into_iter().skip(inputs)))
     }
 
-    /// Returns the values of the parameters, and the initial contents of the outputs.
+    /// Returns the bytes of the parameters, followed by the initial bytes of the outputs.
     fn buffers(&self, source: &KernelSource) -> Vec<Vec<u8>> {
         let data = |input: &Literal| input.as_array().map(|array| array.data.to_vec()).unwrap_or_default();
         let mut buffers: Vec<Vec<u8>> = self.case.inputs.iter().map(data).collect();
@@ -147,7 +148,7 @@ impl<'c> KernelStages<'c> {
     }
 }
 
-/// Returns a value of the same shape as `like`, with these elements.
+/// Returns a value of the same shape as `like`. `leaves` contains the bytes of each array.
 fn with_leaves(like: &Literal, leaves: &mut dyn Iterator<Item = Vec<u8>>) -> Literal {
     match like {
         Literal::Tuple(elements) => {

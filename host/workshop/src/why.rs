@@ -1,4 +1,4 @@
-//! Explains what passes, fusion and emitters did to an instruction, and why.
+//! Explains how passes, fusion and emitters treated an instruction, and why.
 
 use fusebox_compiler::{Compilation, Options, Source, Step};
 use fusebox_core::hlo::{Computation, Instruction, Module};
@@ -8,10 +8,11 @@ use crate::WorkshopError;
 /// Largest number of similar names in an error.
 const MOST_SIMILAR: usize = 8;
 
-/// Explains what happened to the instructions with this name, a line for each fact.
+/// Explains the history of the instructions with this name, one line for each fact.
 ///
 /// # Errors
-/// If neither the text nor the module after any pass has such an instruction.
+/// If neither the text, nor the module after any pass, nor a fusion contains an instruction of this
+/// name.
 pub fn why(name: &str, source: &Source, made: &Compilation, options: &Options) -> Result<Vec<String>, WorkshopError> {
     let mut module = source.parse()?;
     let mut is_there = !all(&module, name).is_empty();
@@ -30,7 +31,7 @@ pub fn why(name: &str, source: &Source, made: &Compilation, options: &Options) -
     lines.extend(reasons.iter().map(|reason| format!("in `{}`: {}", reason.computation, reason.outcome)));
     let computing =
         made.kernels.iter().map(|kernel| &kernel.unit.fusion).filter(|it| it.computation().find(name).is_some());
-    // If fusion recorded no reason, an emitter's bid around another anchor included the
+    // If fusion recorded no reason for the instruction, a bid around another anchor included the
     // instruction.
     let is_about = |anchor: &str| {
         let is_beside = computing.clone().any(|fusion| fusion.computation().find(anchor).is_some());
@@ -68,7 +69,7 @@ fn described((computation, instruction): (&Computation, &Instruction)) -> String
     format!("`{}` is {} {shape} in `{}`", instruction.name, instruction.opcode(), computation.name)
 }
 
-/// Returns names that contain this name or are contained in it.
+/// Returns instruction names that contain this name, and names that this name contains.
 fn similar(name: &str, module: &Module) -> String {
     let names = module.computations.iter().flat_map(|it| &it.instructions).map(|it| it.name.as_str());
     let mut similar: Vec<&str> = names.filter(|it| it.contains(name) || name.contains(it)).collect();

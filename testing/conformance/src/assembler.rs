@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Assembles PTX for an architecture like `sm_80`, and returns the assembler's report: registers,
-/// spills, shared memory. `None` if the assembler is neither the file that `FUSEBOX_PTXAS` names
-/// nor in `.tools`.
+/// spills, shared memory. The assembler is the file that `FUSEBOX_PTXAS` names, otherwise
+/// `.tools/ptxas`. Returns `None` if this file does not exist.
 ///
 /// # Errors
-/// If the assembler rejects the code. The error holds its report.
+/// If the assembler rejects the code. The error contains the assembler's report and the code.
 pub fn assemble(ptx: &str, architecture: &str) -> Result<Option<String>, String> {
     let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas");
     let program = std::env::var_os("FUSEBOX_PTXAS").map_or(fetched, PathBuf::from);

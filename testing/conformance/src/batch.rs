@@ -1,5 +1,6 @@
-//! Compiles many fusions as one program, with each emitter that accepts them and with alternative
-//! configurations, and compares their results with the interpreter's.
+//! Compiles many fusions as one program, and compares the results with those of the interpreter.
+//! Repeats this with each emitter that accepts some of the fusions, and with alternative
+//! configurations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,15 +17,15 @@ use crate::fusions::{self, Chance, Fusion};
 use crate::literals::{Closeness, array_difference};
 use crate::{Compiler, Failure, Machine, Made};
 
-/// Number of fusions in one program.
+/// Largest number of fusions in one program.
 const PER_PROGRAM: usize = 20;
 
-/// Number of kernels that were run, by machine and emitter.
+/// Number of kernels that were run, for each machine and emitter.
 pub type Tally = BTreeMap<String, usize>;
 
-/// Runs the fusions of these seeds on the cpu and the simulated GPU: with the emitters that
-/// selection chooses, with all other emitters that accept them, and with an alternative
-/// configuration.
+/// Runs the fusions of these seeds on the cpu and on the simulated GPU. Runs them with the emitters
+/// that selection chooses, then with each other emitter that accepts some of them. Finally runs
+/// them with alternative configurations.
 ///
 /// # Errors
 /// The first fault.
@@ -44,24 +45,24 @@ struct CheckedEmitters<'a> {
     emitters: &'a dyn Fn() -> Vec<Box<dyn Emitter>>,
 }
 
-/// A fusion and the interpreter's results.
+/// A random fusion, and its results as the interpreter computes them.
 struct ExpectedFusion {
     fusion: Fusion,
     expected: Vec<ArrayLiteral>,
 }
 
-/// The choice of emitter and configuration.
+/// The emitters that build a program's kernels, and their configurations.
 enum EmitterSelection {
-    /// The emitter that selection chooses, with its default configuration.
+    /// For each fusion, the emitter that selection chooses, with its default configuration.
     Usual,
-    /// The emitter with this name.
+    /// For all fusions, the emitter with this name.
     Forced(String),
-    /// The emitter that selection chooses, with an alternative configuration.
+    /// For each fusion, the emitter that selection chooses, with an alternative configuration.
     Alternative,
 }
 
 impl CheckedEmitters<'_> {
-    /// Runs the fusions of all seeds on a machine.
+    /// Runs the fusions of these seeds on a machine, in programs of limited size.
     fn all(&self, machine: &Machine, seeds: &[u64], tally: &mut Tally) -> Result<(), Failure> {
         for seeds in seeds.chunks(PER_PROGRAM) {
             let cases = seeds.iter().map(|&seed| ExpectedFusion::new(fusions::any(seed)));
@@ -71,7 +72,8 @@ impl CheckedEmitters<'_> {
         Ok(())
     }
 
-    /// Runs some fusions as one program. On a fault, runs them one by one to find the faulty one.
+    /// Runs some fusions as one program. If there is a fault, runs each fusion in a separate
+    /// program, to find the fusion with the fault.
     fn run_batch(&self, cases: &[&ExpectedFusion], machine: &Machine, tally: &mut Tally) -> Result<(), Failure> {
         let Err(failure) = self.with_all_selections(cases, machine, tally) else { return Ok(()) };
         match cases {
@@ -124,8 +126,8 @@ impl CheckedEmitters<'_> {
         Ok(())
     }
 
-    /// Compiles and runs fusions, and compares their results with the interpreter's. Returns the
-    /// outcome, and the names of all emitters.
+    /// Compiles and runs fusions as one program, and compares the results with those of the
+    /// interpreter. Returns the compiled program with its result, and the names of all emitters.
     fn run(
         &self,
         cases: &[&ExpectedFusion],
@@ -201,7 +203,7 @@ impl ExpectedFusion {
     }
 }
 
-/// An emitter that plans with one of its alternative configurations.
+/// An emitter whose plans use one of its alternative configurations instead of the default.
 struct Reconfigured(Box<dyn Emitter>);
 
 impl Emitter for Reconfigured {
@@ -220,7 +222,7 @@ impl Emitter for Reconfigured {
         configuration: &Configuration,
     ) -> Result<Plan, EmitError> {
         let first = self.0.plan(fusion, device, configuration)?;
-        // Any alternative is suitable, as long as a fusion always gets the same one.
+        // Any alternative is suitable, but the same fusion must always get the same alternative.
         let seed = fusion.name.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
         match first.alternatives.as_slice() {
             [] => Ok(first),
@@ -233,7 +235,7 @@ impl Emitter for Reconfigured {
     }
 }
 
-/// Returns a program that calls each fusion on separate parameters.
+/// Returns the text of a program that calls all fusions. Each fusion has separate parameters.
 fn program(cases: &[&ExpectedFusion]) -> String {
     let mut combiners: BTreeMap<&str, &str> = BTreeMap::new();
     let (mut computations, mut lines) = (String::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! Runs the whole compiler with emitters under test, and compares results with the reference
-//! interpreter.
+//! Runs the whole compiler with emitters under test, and compares results with those of the
+//! reference interpreter.
 
 use fusebox_compiler::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_core::device::DeviceDescription;
@@ -12,12 +12,13 @@ use fusebox_runtime::{Executable, Program, ThreadOrder};
 use crate::literals::{Closeness, difference, small_integers};
 use crate::{Failure, Machine};
 
-/// A compiler with a set of emitters and choices among them.
+/// A compiler with a set of emitters, and with choices that prefer some of them.
 #[derive(Clone)]
 pub struct Compiler {
     registry: Registry,
     overrides: Vec<Override>,
-    /// Whether compilation succeeds if the emitter that the user chose takes no fusion.
+    /// Whether choices may have no effect. If false, compilation fails if a chosen emitter builds
+    /// no fusion.
     of_part: bool,
 }
 
@@ -33,8 +34,8 @@ pub struct Made {
 }
 
 impl Compiler {
-    /// Creates a compiler with these emitters and the bundled ones. An emitter with the name of a
-    /// bundled one replaces it; the other emitters come last.
+    /// Creates a compiler with the bundled emitters and these emitters. If an emitter has the name
+    /// of a bundled emitter, it replaces the bundled emitter. The other emitters come last.
     ///
     /// # Errors
     /// If an emitter cannot describe itself.
@@ -50,20 +51,20 @@ impl Compiler {
         Ok(Compiler::of(registry, Vec::new()))
     }
 
-    /// Creates a compiler with these choices and only these emitters, which may come from
-    /// libraries.
+    /// Creates a compiler with these choices, and without any other emitters. The emitters may come
+    /// from libraries.
     pub fn of(registry: Registry, overrides: Vec<Override>) -> Compiler {
         Compiler { registry, overrides, of_part: false }
     }
 
-    /// Returns a compiler that also allows choices without effect: passes may change the fusion
-    /// that a choice names.
+    /// Returns a compiler that allows choices without effect. They occur because passes may change
+    /// the fusion that a choice names.
     pub(crate) fn of_part(self) -> Compiler {
         Compiler { of_part: true, ..self }
     }
 
-    /// Returns a compiler that prefers the emitters with these names for every fusion that one of
-    /// them accepts.
+    /// Returns a compiler that prefers the emitters with these names. If one of these emitters
+    /// accepts a fusion, no other emitter builds the fusion.
     ///
     /// # Errors
     /// If there is no emitter with one of the names.
@@ -85,8 +86,8 @@ impl Compiler {
         &self.registry
     }
 
-    /// Returns a compiler with an additional choice, which has the form and effect of `--emitter`
-    /// with `--force`.
+    /// Returns a compiler with an additional choice. The choice has the form of `--emitter`, and
+    /// the effect of `--emitter` together with `--force`.
     ///
     /// # Errors
     /// If there is no such emitter.
@@ -99,17 +100,18 @@ impl Compiler {
     }
 
     /// Compiles a fusion (or a module) for the [cpu](Machine::cpu) and the [simulated
-    /// GPU](Machine::simt), runs it on small integers, and compares the results with the
-    /// interpreter's, bit by bit. Returns the names of the kernels' emitters for both machines.
+    /// GPU](Machine::simt). Runs it on small integers, and compares the bits of the results with
+    /// the interpreter's results. Returns for each machine the names of the emitters that built the
+    /// kernels.
     ///
     /// # Errors
-    /// If anything fails or differs, or a result depends on the order in which simulated threads
-    /// run.
+    /// If a step fails or a result differs. Also if a result depends on the order in which
+    /// simulated threads run.
     pub fn check(&self, text: &str) -> Result<[String; 2], Failure> {
         self.check_on(text, [Machine::cpu(), Machine::simt()])
     }
 
-    /// Checks a fusion (or a module) like [`Compiler::check`], for these machines.
+    /// Checks a fusion (or a module) like [`Compiler::check`], but on these machines.
     ///
     /// # Errors
     /// See [`Compiler::check`].
@@ -119,8 +121,8 @@ impl Compiler {
         Ok(made.map(|made| made.emitters.join(" ")))
     }
 
-    /// Compiles and runs a fusion (or a module) on these inputs, and compares the results with the
-    /// interpreter's.
+    /// Compiles a fusion (or a module), runs it on these inputs, and compares the results with
+    /// those of the interpreter.
     ///
     /// # Errors
     /// See [`Compiler::check`].
@@ -147,11 +149,11 @@ impl Compiler {
         made.try_into().map_err(|_| Failure::of("all", "all machines", "some are missing", text))
     }
 
-    /// Compiles and runs a fusion (or a module). On the simulated GPU, runs it with threads in two
-    /// orders; the results must be equal.
+    /// Compiles and runs a fusion (or a module). On the simulated GPU, runs it twice, with
+    /// different orders of the threads. Both results must be equal.
     ///
     /// # Errors
-    /// If anything fails, or the results of the two orders differ.
+    /// If a step fails, or if the results of the two orders differ.
     pub fn run(&self, text: &str, machine: &Machine, inputs: &[ArrayLiteral]) -> Result<Made, Failure> {
         let orders: &[ThreadOrder] = match machine.target.runner() {
             Some(Runner::Simulator) => &[ThreadOrder::Forward, ThreadOrder::Reverse],
@@ -160,8 +162,8 @@ impl Compiler {
         self.run_in_orders(text, machine, inputs, orders)
     }
 
-    /// Compiles and runs a fusion (or a module) with threads in each of these orders. The results
-    /// must be equal.
+    /// Compiles a fusion (or a module), and runs it once for each of these orders of the threads.
+    /// All results must be equal.
     ///
     /// # Errors
     /// See [`Compiler::run`].
@@ -200,7 +202,7 @@ impl Compiler {
         program.run(inputs).map_err(|error| error.to_string())
     }
 
-    /// Returns the PTX of a module's kernels for compute capability 80, 90, ….
+    /// Returns the PTX of a module's kernels. `capability` is the compute capability: 80, 90, ….
     ///
     /// # Errors
     /// If the module cannot be compiled.
@@ -208,7 +210,7 @@ impl Compiler {
         self.ptx_for(text, &Machine::new(Target::nvptx(capability), DeviceDescription::sm(capability)))
     }
 
-    /// Returns the PTX of a module's kernels for a machine that executes PTX.
+    /// Returns the PTX of a module's kernels. The machine must be one that executes PTX.
     ///
     /// # Errors
     /// If the module cannot be compiled.
@@ -221,7 +223,7 @@ impl Compiler {
         Ok(ptx.collect())
     }
 
-    /// Compiles a text up to a phase.
+    /// Compiles the text of a module up to a phase.
     ///
     /// # Errors
     /// If the module cannot be compiled.
@@ -266,8 +268,8 @@ pub fn interpreted(text: &str, inputs: &[ArrayLiteral]) -> Result<Literal, Failu
     fusebox_interpreter::evaluate(&module, &literals).map_err(|e| fault(e.to_string()))
 }
 
-/// Returns an input for every parameter of a module. `filled` creates it from the parameter's shape
-/// and number.
+/// Returns one input for each parameter of a module. `filled` creates an input from the parameter's
+/// shape and number.
 ///
 /// # Errors
 /// If the text is invalid, or a parameter is not an array.

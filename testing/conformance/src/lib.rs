@@ -1,4 +1,5 @@
-//! Tests for emitters. The author of an emitter, here or elsewhere, checks it with a few lines.
+//! Tests for emitters. With a few lines, the author of an emitter can check that the emitter is
+//! right.
 //!
 //! ```no_run,standalone_crate
 //! # use fusebox_bundle::emitters;
@@ -56,14 +57,14 @@ const FUSIONS: u64 = 100;
 /// A fault of an emitter, with the fusion that shows it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub struct Failure {
-    /// The emitter, or all emitters of the program.
+    /// Name of the emitter, or description of several emitters.
     pub emitter: String,
-    /// The machine, and whether a configuration other than the default was used.
+    /// Name of the machine, and a remark if the configuration was not the default.
     pub place: String,
-    /// Seed of the fusion, if it is random.
+    /// Seed of the fusion, if the fusion is random.
     pub seed: Option<u64>,
     pub fault: String,
-    /// The fusion, in the form that `fusebox run` reads.
+    /// Text of the fusion, in the form that `fusebox run` reads.
     pub fusion: String,
 }
 
@@ -85,15 +86,15 @@ impl Failure {
     }
 }
 
-/// Checks an emitter like `fusebox check-emitter`: with typical fusions in awkward sizes, and with
-/// random fusions of a kind (`loop`, `reduce`, `transpose`, `scatter`, `concatenate`,
-/// `dynamic-update-slice`, `input-slices`; any other kind means all of them). For each fusion that
-/// the emitter accepts, plans must keep their promises, and kernels must have the results of the
-/// reference interpreter. The targets are the cpu, the simulated GPU and NVIDIA GPUs, for which
-/// kernels are only compiled.
+/// Checks an emitter like `fusebox check-emitter`. The fusions are typical fusions in unusual
+/// sizes, and random fusions of a kind. The kinds are `loop`, `reduce`, `transpose`, `scatter`,
+/// `concatenate`, `dynamic-update-slice` and `input-slices`; any other name stands for all kinds.
+/// For each fusion that the emitter accepts, plans must keep their promises, and the results of
+/// kernels must equal those of the reference interpreter. The targets are the cpu, the simulated
+/// GPU and NVIDIA GPUs. For NVIDIA GPUs, kernels are only compiled.
 ///
 /// # Errors
-/// The first fault. Accepting none of the fusions is a fault.
+/// The first fault. It is also a fault if the emitter accepts none of the fusions.
 pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<ExaminationReport, Failure> {
     checked(
         emitter,
@@ -101,7 +102,7 @@ pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<ExaminationRep
     )
 }
 
-/// Checks an emitter like [`check`], but only with the random fusions of these seeds.
+/// Checks an emitter like [`check`], but only with random fusions: those of these seeds.
 ///
 /// # Errors
 /// See [`check`].
@@ -123,10 +124,10 @@ fn checked(emitter: &'static dyn Emitter, settings: ExaminationSettings) -> Resu
     }
 }
 
-/// Returns the emitter with this name. The emitter lives until the end of the process.
+/// Returns the emitter with this name. The reference remains valid until the end of the process.
 ///
 /// # Errors
-/// If there is no such emitter.
+/// If no emitter has this name.
 pub fn named(emitters: Vec<Box<dyn Emitter>>, name: &str) -> Result<&'static dyn Emitter, Failure> {
     let names: Vec<String> = emitters.iter().map(|emitter| emitter.descriptor().name).collect();
     let found = emitters.into_iter().find(|emitter| emitter.descriptor().name == name);
@@ -134,7 +135,8 @@ pub fn named(emitters: Vec<Box<dyn Emitter>>, name: &str) -> Result<&'static dyn
     found.map(|emitter| &*Box::leak(emitter)).ok_or_else(missing)
 }
 
-/// Returns the emitters that accept a fusion, in order of their plans' predicted times.
+/// Returns the emitters that accept a fusion. The emitter whose plan has the smallest predicted
+/// time comes first.
 pub fn takers<'e>(
     emitters: &'e [Box<dyn Emitter>],
     fusion: &emitter::Fusion,
@@ -153,7 +155,7 @@ pub fn takers<'e>(
     taking.into_iter().map(|(_, emitter)| emitter).collect()
 }
 
-/// An emitter that lives until the end of the process.
+/// An owned emitter that forwards all calls to a static reference.
 struct StaticEmitter(&'static dyn Emitter);
 
 impl Emitter for StaticEmitter {

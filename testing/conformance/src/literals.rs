@@ -5,8 +5,8 @@ pub use fusebox_workshop::closeness::{Closeness, array_difference, difference, w
 
 use crate::fusions::Chance;
 
-/// Returns an array. `value` computes each scalar from its position. A complex number has two
-/// scalars.
+/// Returns an array of this shape. `value` computes each scalar from the scalar's position. A
+/// complex number consists of two scalars.
 pub fn filled(shape: &ArrayShape, mut value: impl FnMut(u64) -> f64) -> ArrayLiteral {
     let part = shape.element_type.real_part();
     let count = shape.byte_size() as usize / part.byte_size();
@@ -22,18 +22,19 @@ pub fn filled(shape: &ArrayShape, mut value: impl FnMut(u64) -> f64) -> ArrayLit
     ArrayLiteral::new(shape.element_type, shape.dims.clone(), data.collect::<Vec<u8>>()).unwrap()
 }
 
-/// Returns a pseudorandom number from 0 to below `count` for a position and a seed.
+/// Returns a pseudorandom whole number, at least 0 and less than `count`. Position and seed
+/// determine the number.
 pub fn scattered(position: u64, seed: u64, count: u64) -> f64 {
     (((position + 17 * seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % count) as f64
 }
 
-/// Returns an array of values 0 to 6, different for every seed.
+/// Returns an array with values from 0 to 6. Each seed results in another array.
 pub fn small_integers(shape: &ArrayShape, seed: u64) -> ArrayLiteral {
     filled(shape, |position| scattered(position, seed, 7))
 }
 
-/// Returns an array of floats between -4 and 4 in steps of 1/8, or of integers, about half of them
-/// small and half from the whole range.
+/// Returns an array of random values. Floats are multiples of 1/8, at least -4 and less than 4.
+/// About half of the integers are small; the others come from the whole range of the type.
 pub fn mixed(shape: &ArrayShape, chance: &mut Chance) -> ArrayLiteral {
     let scalar = shape.element_type.real_part();
     let count = shape.byte_size() as usize / scalar.byte_size();

@@ -1,9 +1,10 @@
-//! The machines on which kernels are tried: a target with the device that emitters see.
+//! The machines on which kernels are tested. A machine consists of a target, and of the device that
+//! emitters plan for.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
 
-/// A target and its device.
+/// A target, and the device that emitters plan for.
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub target: Target,

@@ -1,4 +1,5 @@
-//! Checks that plans keep their promises, and that emitters build kernels from them.
+//! Checks that the plans of an emitter keep their promises, and that the emitter builds a kernel
+//! from each plan.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, PlanFault, Verdict, check_visits};
@@ -7,7 +8,7 @@ use fusebox_plugins::{FailureKind, LoadedEmitter, Registry, produce};
 
 use crate::{Failure, StaticEmitter};
 
-/// A fault in the plans or kernels that an emitter builds for a fusion.
+/// A fault in a plan or kernel that an emitter builds for a fusion.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// The plan or kernel is missing or wrong.
@@ -16,18 +17,19 @@ pub enum PlanError {
     /// A plan states impossible visits.
     #[error("with {:?}: {}", .0.1.0, .0.0)]
     Visits(Box<(PlanFault, Configuration)>),
-    /// Two answers to one question differ.
+    /// The emitter answered the same question twice, and the answers differ.
     #[error("with {:?}: asked twice it answers differently", .0.0)]
     Differs(Configuration),
-    /// A plan has other knobs than requested.
+    /// The knobs of a plan differ from the requested knobs.
     #[error("with {:?}: the plan is one with {:?}", .0.0, .1.0)]
     OtherConfiguration(Configuration, Configuration),
 }
 
-/// Builds the plans of a fusion with the default knobs and with all alternatives that the default
-/// plan offers. Builds each plan and its kernel twice; both must be equal. Plans must cover every
-/// element as required, and stay within the device's limits. Returns the configurations, beginning
-/// with that of the default plan; `None` if the emitter declines the fusion.
+/// Builds the plans of a fusion: with the default knobs, and with each alternative that the default
+/// plan offers. Builds each plan and its kernel twice; the two results must be equal. Plans must
+/// cover every element as required, and stay within the device's limits. Returns the configurations
+/// of all plans, beginning with the default plan. Returns `None` if the emitter declines the
+/// fusion.
 ///
 /// # Errors
 /// The first fault.
@@ -72,10 +74,11 @@ fn built_twice(
     Ok(made.plan)
 }
 
-/// Returns the default plan of a fusion, after [checking](planned) it and its alternatives.
+/// Returns the default plan of a fusion, after [checking](planned) the default plan and all
+/// alternatives.
 ///
 /// # Errors
-/// The first fault. Declining the fusion is a fault.
+/// The first fault. It is also a fault if the emitter declines the fusion.
 pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDescription) -> Result<Plan, Failure> {
     let failed = |fault: String| {
         let text = fusebox_core::hlo::print_module(&fusion.module);
@@ -89,8 +92,8 @@ pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDesc
     emitter.plan(fusion, device, &Configuration::default()).map_err(|error| failed(error.to_string()))
 }
 
-/// Checks the plans of a fusion's text. Returns the number of plans; `None` if the emitter declines
-/// the fusion.
+/// Parses a fusion and checks its plans. Returns the number of plans; `None` if the emitter
+/// declines the fusion.
 ///
 /// # Errors
 /// See [`check`].
@@ -108,7 +111,8 @@ pub fn check_text(
     }
 }
 
-/// Parses a fusion from its text: the last computation, and the computations that it applies.
+/// Parses the text of a fusion. The last computation is the fusion; the others are computations
+/// that it applies.
 ///
 /// # Panics
 /// If the text is invalid HLO.

@@ -137,9 +137,8 @@ impl Call<'_> {
         })
     }
 
-    /// Computes QR factorisations with column pivoting. Operands: matrix, and a mask that is
-    /// non-zero for columns that come first. Results: factors, order of the columns (numbered from
-    /// 1), taus.
+    /// Computes QR factorisations with column pivoting. Operands: matrix, mask. Columns with a
+    /// non-zero mask come first. Results: factors, order of the columns (numbered from 1), taus.
     fn geqp3(&self) -> Outcome<Value> {
         let fixed = self.operands.array(1)?.ints()?;
         self.batched(&[2, 1, 1], |b, a| {
@@ -241,8 +240,8 @@ impl Call<'_> {
         })
     }
 
-    /// Reduces matrices to Hessenberg form. Results: Hessenberg form with reflectors below, taus,
-    /// status.
+    /// Reduces matrices to Hessenberg form. Results: Hessenberg form (with the reflectors' tails
+    /// below), taus, status.
     fn gehrd(&self) -> Outcome<Value> {
         let low = self.attributes.integer("low")?;
         let high = self.attributes.integer("high")?;

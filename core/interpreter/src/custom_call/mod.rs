@@ -35,7 +35,8 @@ pub(crate) fn evaluate(
     }
 }
 
-/// Whether the target is an annotation for passes that a single device does not need.
+/// Whether the target is only an annotation. Annotations control passes that a program for a single
+/// device does not need.
 fn is_identity(target: &str) -> bool {
     const MARKERS: [&str; 10] = [
         "Sharding",

@@ -51,7 +51,7 @@ impl<'k> Machine<'k> {
     }
 
     /// Returns the memory position that two operands describe. Operand `first` is a pointer; the
-    /// next operand is the number of elements after the pointer.
+    /// next operand is an offset from the pointer in elements.
     fn place<'f>(&self, frame: &'f Frame<'k>, op: &'k Operation, first: usize) -> Done<Place<'f>> {
         let moved = match (op.kind, op.regions.first()) {
             (OpKind::Load, _) => op.result(),
@@ -71,7 +71,8 @@ impl<'k> Machine<'k> {
         };
         let at = at.wrapping_mul(size);
         let alignment = op.integer("alignment").unwrap_or(1).max(1);
-        // The alignment holds for whole complex numbers, not for their parts.
+        // The attribute states the alignment of whole complex numbers. The attribute does not apply
+        // to an access to one part of a number.
         if self.block.launch.keeps_promises && part.is_none() && at % alignment != 0 {
             return Err(undefined(op, format!("byte {at} is not aligned to {alignment}, as it promises")));
         }
@@ -98,7 +99,8 @@ impl<'k> Machine<'k> {
         Ok(Vec::new())
     }
 
-    /// Replaces an element by the result of the region, which takes the old element.
+    /// Replaces an element by the result of the operation's region. The region takes the old
+    /// element.
     fn update(&mut self, frame: &mut Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
         let block = self.block;
         let _alone = block.updating();
@@ -199,7 +201,8 @@ pub(super) fn tile_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     before.iter().enumerate().map(sum_of).collect()
 }
 
-/// Adds to each sum the products of the factors in one word of each operand.
+/// Multiplies each word of one operand by the corresponding word of the other, element by element,
+/// and adds the products to one sum per word.
 pub(super) fn word_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     let element = frame.element(op.operands[2]);
     let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());
@@ -211,7 +214,8 @@ pub(super) fn word_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
         .collect()
 }
 
-/// Adds products of `bf16` or of bytes to a sum of this type.
+/// Adds products to the sum `start`. For sums of a float type, the factors are `bf16`; for integer
+/// sums, the factors are bytes.
 fn sum_of_products(
     start: u128,
     factors: impl Iterator<Item = (u128, u128)>,

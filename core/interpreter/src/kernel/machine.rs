@@ -180,8 +180,8 @@ impl<'k> Machine<'k> {
         }
     }
 
-    /// Executes the body at all points of the map's ranges within its constraints. The operands fix
-    /// the other variables.
+    /// Executes the body at all points that the map's constraints allow. The map's range variables
+    /// vary; the operands fix the other variables.
     fn indexed_loop(&mut self, frame: &mut Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
         let map = map(op)?;
         let (indices, state) = op.operands.split_at(map.dims.len() + map.runtime.len());
@@ -203,8 +203,9 @@ impl<'k> Machine<'k> {
         state
     }
 
-    /// Combines this thread's values with those of the lane at a distance above it. Repeats this
-    /// for distances from `max_distance` down to 1, halving the distance each time.
+    /// Combines this thread's values with the values of a higher lane. Repeats this step with
+    /// smaller distances between the two lanes. The first distance is `max_distance`; each further
+    /// distance is half of the previous one, down to 1.
     fn reduce_over_lanes(&mut self, frame: &mut Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
         let mut values = frame.all(&op.operands);
         let mut distance = op.integer("max_distance").and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
@@ -217,8 +218,8 @@ impl<'k> Machine<'k> {
         Ok(values)
     }
 
-    /// Returns the values of the lane `distance` above. Beyond the last lane, a lane gets its own
-    /// values.
+    /// Returns the values of the lane that is `distance` lanes higher. If no such lane exists,
+    /// returns the thread's own values.
     fn of_lane(&self, values: Vec<Value>, distance: usize) -> Done<Vec<Value>> {
         let (brought, lane) = self.block.exchange(self.thread, values)?;
         Ok(brought.get(lane + distance).filter(|it| !it.is_empty()).unwrap_or(&brought[lane]).clone())

@@ -8,9 +8,9 @@
 //! together  barriers, exchanges, common tiles   word      operations on single elements
 //! ```
 //!
-//! Undefined behaviour is an error where the interpreter detects it: an access out of bounds or a
-//! division by zero. If promises are checked, an overflow despite a no-overflow flag and an
-//! insufficiently aligned address are errors too.
+//! The interpreter reports two kinds of undefined behaviour as errors: accesses out of bounds, and
+//! divisions by zero. If [`Launch::keeps_promises`] is set, the interpreter also reports overflows
+//! despite a no-overflow flag, and insufficiently aligned addresses.
 
 mod accesses;
 mod buffer;
@@ -51,7 +51,7 @@ pub enum KernelFault {
     Undefined {
         /// The operation.
         operation: &'static str,
-        /// Position of the operation in a text, or its HLO instruction.
+        /// Position of the operation in a text, or the HLO instruction that the operation computes.
         place: String,
         /// The undefined behaviour.
         message: String,

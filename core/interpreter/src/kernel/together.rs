@@ -68,7 +68,7 @@ impl Block {
         tiles.entry(std::ptr::from_ref(operation).addr()).or_insert_with(|| Buffer::unwritten(bytes)).clone()
     }
 
-    /// Locks out updates by other threads.
+    /// Returns a lock. While the caller holds the lock, other threads cannot update elements.
     pub(super) fn updating(&self) -> MutexGuard<'_, ()> {
         locked(&self.updates)
     }
@@ -79,7 +79,7 @@ impl Block {
     }
 
     /// Exchanges values among the lanes of this thread's warp. Returns the values of all lanes, and
-    /// the thread's lane.
+    /// the number of the thread's lane.
     pub(super) fn exchange(&self, thread: u32, values: Vec<Value>) -> Result<(Brought, usize), KernelFault> {
         let warp = self.launch.warp.max(1);
         let lane = (thread % warp) as usize;

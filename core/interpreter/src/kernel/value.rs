@@ -37,7 +37,7 @@ impl Value {
         Value::Word(u128::from(index as u64))
     }
 
-    /// Creates a value of one word or of several.
+    /// Creates a value from one word or from several words.
     pub(super) fn of_words(mut words: Vec<u128>, is_scalar: bool) -> Value {
         match words.pop() {
             Some(word) if is_scalar && words.is_empty() => Value::Word(word),

@@ -73,7 +73,8 @@ fn of_integers(op: &Operation, width: u32, a: u128, b: u128) -> Option<Result<u1
     if matches!(op.kind, DivSI | DivUI | RemSI | RemUI | FloorDivSI | CeilDivSI) && b == 0 {
         return Some(Err("divides by zero".into()));
     }
-    // Whether the division truncated a remainder, and the operands have equal (or different) signs.
+    // Whether the division leaves a remainder and the signs of the operands are equal (or
+    // different).
     let is_cut = |same_signs: bool| x.wrapping_rem(y) != 0 && ((x < 0) == (y < 0)) == same_signs;
     let shift = |shifted: &dyn Fn(u32) -> u128| if b < u128::from(width) { shifted(b as u32) } else { 0 };
     let word = match op.kind {
@@ -117,8 +118,8 @@ pub(super) fn long_product(is_signed: bool, width: u32, a: u128, b: u128) -> Opt
     Some([unsigned(product, width), unsigned(product >> width, width)])
 }
 
-/// Whether the exact result does not fit into the type although the operation promises that it
-/// does.
+/// Whether the exact result does not fit into the type although the operation has a no-overflow
+/// flag.
 pub(super) fn overflows(op: &Operation, width: u32, words: &[u128]) -> bool {
     let promises = matches!(op.attribute("overflowFlags"), Some(Attribute::Raw(flags)) if flags.contains("nsw"));
     let &[a, b] = words else { return false };
@@ -162,9 +163,9 @@ fn fused(float: Float, x: f64, y: f64, z: f64) -> f64 {
     if float == Float::F32 { f64::from((x as f32).mul_add(y as f32, z as f32)) } else { x.mul_add(y, z) }
 }
 
-/// Compares floats. The arrays have the order of MLIR's predicates: always false, six comparisons
-/// that are false if an operand is NaN, true if neither operand is NaN, then the unordered
-/// predicates.
+/// Compares floats. The arrays have the order of MLIR's predicates. The ordered predicates come
+/// first: always false, six comparisons that are false if an operand is NaN, and a test that no
+/// operand is NaN. The unordered predicates follow.
 fn compares_floats(op: &Operation, x: f64, y: f64) -> Option<bool> {
     let number = usize::try_from(op.integer("predicate")?).ok()?;
     let is_ordered = !x.is_nan() && !y.is_nan();

@@ -63,7 +63,8 @@ fn iterate(t: &mut Matrix, q: &mut Matrix) -> bool {
     true
 }
 
-/// Returns the eigenvalue of the last 2x2 block that is nearer to the last element.
+/// Returns one of the two eigenvalues of the last 2x2 block: the one that is nearer to the block's
+/// last element.
 fn wilkinson_shift(t: &Matrix, last: usize) -> Complex {
     let (a, b) = (t.get(last - 1, last - 1), t.get(last - 1, last));
     let (c, d) = (t.get(last, last - 1), t.get(last, last));
@@ -113,8 +114,8 @@ pub(crate) fn eigenvectors(a: &Matrix, real: bool) -> Option<Eigen> {
     let n = a.rows;
     let mut values: Vec<Complex> = (0..n).map(|i| t.get(i, i)).collect();
     let mut right = q.times(&triangular_vectors(&t));
-    // Left eigenvectors of A are right eigenvectors of its adjoint, so they follow from the right
-    // eigenvectors of Tᴴ.
+    // The left eigenvectors of A are the right eigenvectors of the adjoint of A. The right
+    // eigenvectors of Tᴴ therefore determine the left eigenvectors of A.
     let mut left = q.times(&left_triangular_vectors(&t));
     if real {
         let order = pair_up(&mut values);
@@ -156,8 +157,8 @@ fn left_triangular_vectors(t: &Matrix) -> Matrix {
     vectors
 }
 
-/// Returns `gap`, the difference of two eigenvalues, or the smallest significant number if the
-/// eigenvalues are equal.
+/// Returns `gap`, the difference of two eigenvalues. If the eigenvalues are nearly equal, returns
+/// the smallest significant number instead.
 fn nonzero(gap: Complex, t: &Matrix) -> Complex {
     let norm = t.elements().iter().fold(0f64, |m, z| m.max(z.abs()));
     let least = (f64::EPSILON * norm).max(f64::MIN_POSITIVE);

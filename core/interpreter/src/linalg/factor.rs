@@ -3,9 +3,9 @@
 use super::Matrix;
 use crate::number::{Complex, LongSum};
 
-/// Computes the Cholesky factor in one triangle and leaves the other unchanged. If a leading minor
-/// is not positive, the factorisation stops there, and the second value is the order of this minor,
-/// from 1.
+/// Computes the Cholesky factor in one triangle and leaves the other triangle unchanged. If a
+/// leading minor is not positive, the factorisation stops. The second result is then the order of
+/// this minor, counted from 1.
 pub(crate) fn cholesky_factor(a: Matrix, lower: bool) -> (Matrix, Option<usize>) {
     if !lower {
         let (factor, failed) = cholesky_factor(a.adjoint(), true);
@@ -37,11 +37,11 @@ pub(crate) fn cholesky_factor(a: Matrix, lower: bool) -> (Matrix, Option<usize>)
 
 /// Result of an LU factorisation with partial pivoting.
 pub(crate) struct Lu {
-    /// L below the diagonal, U on and above it.
+    /// Matrix that holds L below the diagonal, and U on and above the diagonal.
     pub factors: Matrix,
-    /// For each row `i`, the row with which it was exchanged, from 0.
+    /// For each row `i`, the number of the row with which row `i` was exchanged, counted from 0.
     pub pivots: Vec<usize>,
-    /// The first column, from 1, whose pivot is zero; 0 if no pivot is zero.
+    /// Number of the first column whose pivot is zero, counted from 1; 0 if no pivot is zero.
     pub singular: usize,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct TridiagonalSolution {
     pub diagonal: Vec<Complex>,
     pub upper: Vec<Complex>,
     pub solution: Matrix,
-    /// The first row, from 1, whose pivot is zero; 0 if no pivot is zero.
+    /// Number of the first row whose pivot is zero, counted from 1; 0 if no pivot is zero.
     pub singular: usize,
 }
 

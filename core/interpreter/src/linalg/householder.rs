@@ -3,8 +3,8 @@
 use super::Matrix;
 use crate::number::{Complex, complex};
 
-/// The reflector `H = I - tau v vᴴ` with `v = (1, tail)`. It was built from a vector, of which
-/// `beta` is the first element after reflection.
+/// The reflector `H = I - tau v vᴴ` with `v = (1, tail)`. `Hᴴ` maps the vector from which the
+/// reflector was built to `(beta, 0)`.
 pub(super) struct Reflector {
     pub tau: Complex,
     pub tail: Vec<Complex>,
@@ -24,8 +24,8 @@ pub(super) fn reflector(alpha: Complex, x: &[Complex]) -> Reflector {
     Reflector { tau, tail: x.iter().map(|z| z.multiply(scale)).collect(), beta: complex(beta, 0.0) }
 }
 
-/// Applies `I - factor v vᴴ`, `v = (1, tail)`, from the left to the rows from `row` on, in the
-/// columns `columns`.
+/// Multiplies a part of a matrix from the left by `I - factor v vᴴ`, where `v = (1, tail)`. The
+/// part consists of the rows from `row` on, in the columns `columns`.
 pub(super) fn apply_left(
     a: &mut Matrix,
     tail: &[Complex],
@@ -46,8 +46,8 @@ pub(super) fn apply_left(
     }
 }
 
-/// Applies `I - factor v vᴴ`, `v = (1, tail)`, from the right to the columns from `column` on, in
-/// the rows `rows`.
+/// Multiplies a part of a matrix from the right by `I - factor v vᴴ`, where `v = (1, tail)`. The
+/// part consists of the columns from `column` on, in the rows `rows`.
 pub(super) fn apply_right(
     a: &mut Matrix,
     tail: &[Complex],
@@ -68,8 +68,8 @@ pub(super) fn apply_right(
     }
 }
 
-/// Computes a QR factorisation: R on and above the diagonal, the reflectors' tails below it, and
-/// their taus.
+/// Computes a QR factorisation. The first result holds R on and above the diagonal, and the
+/// reflectors' tails below the diagonal. The second result contains the reflectors' taus.
 pub(crate) fn qr_factor(mut a: Matrix) -> (Matrix, Vec<Complex>) {
     let taus = (0..a.rows.min(a.columns)).map(|j| qr_step(&mut a, j)).collect();
     (a, taus)

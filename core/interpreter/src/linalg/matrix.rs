@@ -1,4 +1,4 @@
-//! Dense matrices, and conversion between batches of them and arrays.
+//! Dense matrices, and conversions between batches of matrices and arrays.
 
 use fusebox_core::hlo::ElementType;
 
@@ -15,7 +15,7 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// Computes each element from its row and column.
+    /// Creates a matrix. `element` computes each element from its row and column.
     pub fn from_fn(rows: usize, columns: usize, element: impl Fn(usize, usize) -> Complex) -> Self {
         let elements = (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))).map(|(r, c)| element(r, c)).collect();
         Matrix { rows, columns, elements }
@@ -30,7 +30,7 @@ impl Matrix {
         Matrix::from_fn(rows, columns, |_, _| complex(f64::NAN, f64::NAN))
     }
 
-    /// Whether no element is infinite or NaN.
+    /// Whether all elements are finite.
     pub fn is_finite(&self) -> bool {
         self.elements.iter().all(|z| z.re.is_finite() && z.im.is_finite())
     }
@@ -87,7 +87,7 @@ impl Matrix {
         Matrix::from_fn(self.rows, columns.len(), |r, c| self.get(r, columns[c]))
     }
 
-    /// Returns the leading rows and columns, padded with zeros.
+    /// Returns the first rows and columns of the matrix. Adds zeros if the matrix is too small.
     pub fn resized(&self, rows: usize, columns: usize) -> Matrix {
         let inside = |r, c| r < self.rows && c < self.columns;
         Matrix::from_fn(rows, columns, |r, c| if inside(r, c) { self.get(r, c) } else { Complex::ZERO })
@@ -121,8 +121,8 @@ pub(crate) fn matrices(x: &Array) -> Outcome<Vec<Matrix>> {
     Ok((0..count).map(matrix).collect())
 }
 
-/// Stacks matrices into an array of type `ty`. Its dimensions are the batch dimensions, then
-/// `inner` (two for matrices, one for vectors, none for scalars).
+/// Stacks matrices into an array of type `ty`. The dimensions of the array are the batch
+/// dimensions, then `inner` (two for matrices, one for vectors, none for scalars).
 pub(crate) fn stack(ty: ElementType, batch: &[usize], inner: Vec<usize>, parts: &[Matrix]) -> Outcome<Array> {
     let dims = [batch.to_vec(), inner].concat();
     let elements = parts.iter().flat_map(|m| m.elements.iter().copied());

@@ -6,12 +6,13 @@ use super::hessenberg::hessenberg;
 use super::householder::unitary_below;
 use crate::number::{Complex, complex};
 
-/// Number of steps without a new eigenvalue after which a step uses exceptional shifts. Further
-/// exceptional shifts follow after as many steps each.
+/// Number of steps without a new eigenvalue after which one step uses exceptional shifts. If there
+/// is still no new eigenvalue, this repeats after every further group of as many steps.
 const PATIENCE: usize = 10;
 
-/// `A = Q T Qᵀ` with orthogonal `Q`. `T` has blocks of one or two rows on its diagonal. A block of
-/// two rows has equal diagonal elements, and its other elements have opposite signs.
+/// The real Schur form `A = Q T Qᵀ` with orthogonal `Q`. `T` has blocks of one or two rows on its
+/// diagonal. A block of two rows has equal diagonal elements, and its other elements have opposite
+/// signs.
 pub(crate) struct RealSchur {
     pub t: Matrix,
     pub q: Matrix,
@@ -88,7 +89,8 @@ impl Rows {
     }
 
     /// Performs one step on the rows and columns from `start` to `last`. The shifts are the
-    /// eigenvalues of the last two rows' block, or exceptional shifts if `is_made_up`.
+    /// eigenvalues of the block that the last two rows form. If `is_made_up` is set, the step uses
+    /// exceptional shifts instead.
     fn double_step(&mut self, start: usize, last: usize, is_made_up: bool) {
         let (sum, product) = if is_made_up {
             let size = self.at(last, last - 1).abs() + self.at(last - 1, last - 2).abs();
@@ -134,8 +136,8 @@ impl Rows {
         }
     }
 
-    /// Makes a block of two rows triangular if its eigenvalues are real, and makes its diagonal
-    /// elements equal otherwise.
+    /// If the eigenvalues of a block of two rows are real, makes the block triangular. Otherwise
+    /// makes the block's diagonal elements equal.
     fn standardise(&mut self, first: usize) {
         let second = first + 1;
         let (a, b) = (self.at(first, first), self.at(first, second));
@@ -169,7 +171,7 @@ impl Rows {
             let mean = (self.at(first, first) + self.at(second, second)) / 2.0;
             self.set(first, first, mean);
             self.set(second, second, mean);
-            // By rounding, two nearly equal eigenvalues have become real.
+            // Rounding has made two nearly equal eigenvalues real.
             if self.at(first, second) * self.at(second, first) >= 0.0 {
                 self.standardise(first);
             }

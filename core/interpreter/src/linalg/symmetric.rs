@@ -10,7 +10,7 @@ use crate::number::{Complex, complex};
 
 /// A matrix reduced to real tridiagonal form.
 pub(crate) struct TridiagonalForm {
-    /// The reflectors' tails next to the diagonals, in LAPACK's storage format.
+    /// Matrix that holds the reflectors' tails next to the diagonals, in LAPACK's storage format.
     pub factors: Matrix,
     pub diagonal: Vec<f64>,
     pub off_diagonal: Vec<f64>,
@@ -126,8 +126,9 @@ impl Iteration {
         self.e[m] * self.e[m] <= bound + f64::from(f32::MIN_POSITIVE) * f64::MIN_POSITIVE
     }
 
-    /// Performs QL iteration on rows `first..=last`, or QR iteration on `last..=first`. Eigenvalues
-    /// converge at row `first`. Returns whether the iteration converges.
+    /// If `first <= last`, performs QL iteration on rows `first..=last`. Otherwise performs QR
+    /// iteration on rows `last..=first`. Eigenvalues converge at row `first`. Returns whether the
+    /// iteration converges.
     fn solve(&mut self, first: usize, last: usize) -> bool {
         let (mut solved, length) = (0, first.abs_diff(last) + 1);
         while solved < length {
@@ -154,7 +155,8 @@ impl Iteration {
         true
     }
 
-    /// Performs one step of QL (if `l` is above `m`) or QR, with rotations from row `m` to row `l`.
+    /// Performs one step of QL if `l < m`, else one step of QR. The rotations run from row `m` to
+    /// row `l`.
     fn step(&mut self, l: usize, m: usize) {
         let count = l.abs_diff(m);
         let row = |k: usize| if l < m { m - k } else { m + k };
@@ -225,8 +227,8 @@ fn rotation(f: f64, g: f64) -> (f64, f64, f64) {
     (f.abs() / r.abs(), g / r, r)
 }
 
-/// Returns the eigenvalues of `((a, b), (b, c))`, the one with the larger absolute value first, and
-/// the unit eigenvector of that eigenvalue.
+/// Returns the two eigenvalues of `((a, b), (b, c))`, then the unit eigenvector of the first
+/// eigenvalue. The first eigenvalue has the larger absolute value.
 fn eigen_two_by_two(a: f64, b: f64, c: f64) -> (f64, f64, f64, f64) {
     let (sum, difference, twice) = (a + c, a - c, b + b);
     let root = difference.hypot(twice);

@@ -16,8 +16,8 @@ pub(crate) const fn complex(re: f64, im: f64) -> Complex {
     Complex { re, im }
 }
 
-/// Applies a unary operation with a complex result. Returns `None` if the result has another type
-/// or does not exist.
+/// Applies a unary operation with a complex result. Returns `None` if the result is not complex, or
+/// if the operation does not exist on complex numbers.
 pub(super) fn unary(op: UnaryOp, z: Complex) -> Option<Complex> {
     Some(match op {
         UnaryOp::Negate => z.negate(),
@@ -45,7 +45,7 @@ pub(super) fn unary(op: UnaryOp, z: Complex) -> Option<Complex> {
     })
 }
 
-/// Applies a binary operation. Returns `None` if it does not exist on complex numbers.
+/// Applies a binary operation. Returns `None` if the operation does not exist on complex numbers.
 #[inline]
 pub(super) fn binary(op: BinaryOp, a: Complex, b: Complex) -> Option<Complex> {
     Some(match op {
@@ -181,7 +181,7 @@ impl Complex {
     /// Computes the natural logarithm. The branch cut is the negative real axis.
     pub fn ln(self) -> Complex {
         if self.re.is_nan() || self.im.is_nan() {
-            // If the other part is infinite, the absolute value is infinite nevertheless.
+            // If one part is NaN and the other part is infinite, the absolute value is infinite.
             return complex(self.abs(), f64::NAN);
         }
         let (x, y) = (self.re.abs().max(self.im.abs()), self.re.abs().min(self.im.abs()));
@@ -348,7 +348,8 @@ impl Complex {
     }
 }
 
-/// Returns the exponent that scales the larger part near 1, or 0 for zero, infinities and NaN.
+/// Returns the exponent of the larger part: dividing by this power of two brings the part near 1.
+/// Returns 0 for zero, infinities and NaN.
 fn scale_exponent(z: Complex) -> i32 {
     let larger = z.re.abs().max(z.im.abs());
     if larger == 0.0 || !larger.is_finite() { 0 } else { libm::ilogb(larger) }

@@ -7,8 +7,8 @@ use crate::error::{Outcome, ensure};
 use crate::value::{Data, Scalar, decode, encode, is_int_kind};
 
 /// Converts a value to another type. Conversions of floats to integers truncate and saturate, and
-/// turn NaN into 0. Conversions between integers wrap. Any non-zero value becomes true. Conversions
-/// of complex numbers to real types drop the imaginary part.
+/// turn NaN into 0. Conversions between integers wrap. Conversions to `pred` turn any non-zero
+/// value into true. Conversions of complex numbers to real types drop the imaginary part.
 #[inline]
 pub(crate) fn convert(from: ElementType, to: ElementType, x: Scalar) -> Scalar {
     if to == ElementType::Pred {
@@ -76,8 +76,9 @@ fn to_odd(x: u64) -> f64 {
     ((kept | sticky) as f64) * (1u64 << excess) as f64
 }
 
-/// Reinterprets the elements' bits as another type. With equal widths the dimensions do not change.
-/// Otherwise elements along the last dimension are split or joined, low bits first.
+/// Reinterprets the elements' bits as another type. If both types have the same width, the
+/// dimensions do not change. Otherwise elements along the last dimension are split or joined, low
+/// bits first.
 pub(crate) fn bitcast(from: ElementType, to: ElementType, data: &Data) -> Outcome<Data> {
     let (from_bits, to_bits) = (storage_bits(from), storage_bits(to));
     let bytes = encode(from, data);

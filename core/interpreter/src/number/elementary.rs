@@ -8,8 +8,8 @@ pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - b_part)) + (b - b_part))
 }
 
-/// Computes `a * b` as the rounded product and its error. The error is zero where splitting would
-/// overflow.
+/// Computes `a * b` as the rounded product and its error. If splitting a factor overflows, the
+/// returned error is zero.
 #[inline]
 pub(crate) fn two_product(a: f64, b: f64) -> (f64, f64) {
     let product = a * b;
@@ -55,7 +55,8 @@ impl LongSum {
 
     /// Returns the rounded sum.
     pub fn value(self) -> f64 {
-        // Infinities and NaN make the error term NaN. The plain sum is right then, and also for -0.
+        // Infinities and NaN make the error term NaN. In this case the plain sum is right. The
+        // plain sum is also right for -0.
         if self.error != 0.0 && self.error.is_finite() { self.sum + self.error } else { self.sum }
     }
 }

@@ -13,7 +13,7 @@ enum Special {
     NanAtNegativeZero,
     /// There are neither infinities nor NaN. Overflow saturates. NaN becomes negative zero.
     Finite,
-    /// There are only powers of two, without a sign. All bits of NaN are ones.
+    /// All numbers are positive powers of two. All bits of NaN are ones.
     PowerOfTwo,
 }
 
@@ -171,7 +171,7 @@ impl FloatFormat {
         }
     }
 
-    /// Rounds to a power of two. Ties go up, like in XLA. Numbers that are not positive and finite
+    /// Rounds to a power of two. Ties go up, like in XLA. Zero, negative numbers and infinities
     /// become NaN.
     fn round_to_power_of_two(self, x: f64) -> f64 {
         let smallest = power_of_two(-self.bias);

@@ -115,8 +115,8 @@ fn multiply_high(ty: ElementType, a: i64, b: i64) -> i64 {
     (wide(a).wrapping_mul(wide(b)) >> ty.bits()) as i64
 }
 
-/// Computes a power with wrap-around. With a negative exponent, 1 gives 1, -1 gives 1 or -1, and
-/// any other base gives 0.
+/// Computes a power with wrap-around. If the exponent is negative, the base 1 gives 1, the base -1
+/// gives 1 or -1, and any other base gives 0.
 fn power(ty: ElementType, base: i64, exponent: i64) -> i64 {
     if ty.is_signed_integer() && exponent < 0 {
         return match base {

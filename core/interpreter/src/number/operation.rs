@@ -35,14 +35,14 @@ pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar
     }
 }
 
-/// Rounds the result of an operation to its type. Narrow floats are computed in `f32`. The range of
-/// `f32` affects only results of type `f8E8M0FNU`, which has no zero: a number that `f32` rounds to
-/// 0 becomes NaN.
+/// Rounds the result of an operation to its type. Operations on narrow floats give the results of a
+/// computation in `f32`. The range of `f32` affects only results of type `f8E8M0FNU`. This type has
+/// no zero, so a number that `f32` rounds to 0 becomes NaN.
 fn round_computed(ty: ElementType, x: f64) -> f64 {
     if ty == ElementType::F8E8M0FNU { round(ty, round(ElementType::F32, x)) } else { round(ty, x) }
 }
 
-/// Whether negation of any number of this type only changes the sign bit.
+/// Whether negating a number of this type always changes only the sign bit.
 pub(crate) fn negate_is_exact(ty: ElementType) -> bool {
     ty != ElementType::F8E8M0FNU && !has_nan_for_negative_zero(ty)
 }

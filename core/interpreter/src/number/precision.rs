@@ -4,9 +4,9 @@ use fusebox_core::hlo::ElementType;
 
 use super::{float_format, int, round, wrap};
 
-/// Reduces precision on the bits of the type, as XLA defines it: rounds the mantissa to even, then
-/// replaces exponents above the range by infinity and below it by zero. NaN remains NaN even
-/// without a mantissa.
+/// Reduces the precision of a number by changing its bits, as XLA defines it. Rounds the mantissa
+/// to even. Then replaces a number whose exponent is above the range by infinity, and a number
+/// whose exponent is below the range by zero. NaN remains NaN even if the mantissa has no bits.
 ///
 /// Types of at most 8 bits are reduced as `f32`, because some of them have no infinities.
 pub(crate) fn reduce_precision(ty: ElementType, exponent_bits: u32, mantissa_bits: u32, x: f64) -> f64 {

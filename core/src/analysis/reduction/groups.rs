@@ -14,7 +14,8 @@ use crate::indexing::{IndexingMap, linearize};
 pub struct ReductionFusion {
     /// The groups. Different blocks compute different groups.
     pub groups: Vec<ReductionGroup>,
-    /// For each root, why it has its heroes and its group, in words for `explain`.
+    /// For each root, the reason for its choice of heroes. A description of each group follows. The
+    /// words are for `explain`.
     pub reasons: Vec<String>,
 }
 
@@ -36,12 +37,12 @@ pub struct ReductionGroup {
 pub struct ReducedRoot {
     /// The root.
     pub instruction: InstrId,
-    /// Indices of the root's heroes in [`ReductionGroup::heroes`]. Only the values of these heroes
-    /// are injected into the root's epilogue. If the root has no heroes, its value is computed from
-    /// the parameters alone.
+    /// Indices of the root's heroes in [`ReductionGroup::heroes`]. The root's epilogue uses the
+    /// values of these heroes only. If the root has no heroes, its value is computed from the
+    /// parameters alone.
     pub heroes: Vec<usize>,
-    /// Pairs `(output, leaf)`: leaf number `leaf` of the root is written to output number `output`
-    /// of the kernel.
+    /// Pairs `(output, leaf)`: the kernel writes leaf number `leaf` of the root to its output
+    /// number `output`.
     pub outputs: Vec<(usize, usize)>,
     /// Map from the [kept coordinates](ReductionProblem::kept_dims) to the root's index.
     pub from_kept: IndexingMap,
@@ -52,8 +53,8 @@ pub struct ReducedRoot {
 pub struct SideOutput {
     /// The root.
     pub instruction: InstrId,
-    /// Pairs `(output, leaf)`: leaf number `leaf` of the root is written to output number `output`
-    /// of the kernel.
+    /// Pairs `(output, leaf)`: the kernel writes leaf number `leaf` of the root to its output
+    /// number `output`.
     pub outputs: Vec<(usize, usize)>,
     /// Map from the problem's coordinates to the root's index.
     pub from_canonical: IndexingMap,
@@ -70,8 +71,8 @@ struct Root {
 /// Analyses a fusion whose roots have reduce heroes.
 ///
 /// # Errors
-/// Fails if no root has a reduce hero, or if a root without hero has neither the element count of
-/// the results nor that of the operands. The error states the reason for the user.
+/// Fails if no root has a reduce hero. Also fails if a root without hero has neither as many
+/// elements as the results nor as many as the operands. The error states the reason for the user.
 pub fn reductions(fusion: &Fusion) -> Result<ReductionFusion, Decline> {
     let computation = fusion.computation();
     let roots = roots(fusion)?;
@@ -161,8 +162,9 @@ fn join(sets: &mut Vec<BTreeSet<InstrId>>, members: &[InstrId]) {
     }
 }
 
-/// Returns the instructions with several elements from which a reduction's operands are computed.
-/// Leaves out instructions that can be duplicated at no cost.
+/// Returns a reduction's operands and the instructions from which these operands are computed.
+/// Leaves out instructions with a single element and instructions that can be duplicated at no
+/// cost.
 fn shared_by(computation: &Computation, hero: &ReductionHero) -> BTreeSet<InstrId> {
     let mut read = BTreeSet::new();
     let mut pending: Vec<InstrId> = hero.values.iter().map(|value| value.operand).collect();
@@ -199,8 +201,8 @@ fn group(
     Some(ReductionGroup { problem, heroes, roots, sides: Vec::new() })
 }
 
-/// Adds a root without hero to a group whose operands or results have the same element count.
-/// Prefers a group that reads the same instructions.
+/// Adds a root without hero to a group whose operands or results have as many elements as the root.
+/// Prefers a group that reads the instructions from which the root is computed.
 fn attach(computation: &Computation, groups: &mut [ReductionGroup], root: &Root) -> Result<(), Decline> {
     let count: i64 = root.dims.iter().product();
     let shares = |group: &ReductionGroup| {
@@ -245,7 +247,7 @@ fn ancestors(computation: &Computation, root: InstrId) -> BTreeSet<InstrId> {
 
 impl ReductionGroup {
     /// Returns the map from the problem's coordinates to an index in an array of dimensions `dims`.
-    /// The index has the row-major position that the coordinates have in the first hero's operand.
+    /// The index has the same row-major position as the coordinates in the first hero's operand.
     fn positions_in(&self, computation: &Computation, dims: &[i64]) -> IndexingMap {
         let Some(first) = self.heroes.first() else { return IndexingMap::default() };
         let operand = first.operand_dims(computation);

@@ -18,8 +18,8 @@ pub struct Reduced {
     pub element_type: ElementType,
 }
 
-/// The values with which accumulators start. Each thread has an accumulator, so an initial value
-/// that changes the result must not be in every accumulator.
+/// The values with which accumulators start. Each thread has an accumulator. An initial value that
+/// changes the result must therefore not be in every accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// The initial values. They are neutral, or combining them repeatedly does not change the
@@ -39,8 +39,8 @@ pub struct ReductionHero {
     pub instruction: InstrId,
     /// The values that it computes, in order.
     pub values: Vec<Reduced>,
-    /// The operation, if the combiner applies only this operation to its two parameters, in their
-    /// order or in any order.
+    /// The combiner's operation, if the combiner only applies this operation to its two parameters.
+    /// The operation must be commutative, or read the parameters in their order.
     pub operation: Option<BinaryOp>,
     /// The values with which accumulators start.
     pub start: Start,
@@ -51,7 +51,7 @@ pub struct ReductionHero {
 }
 
 impl ReductionHero {
-    /// Bytes of all accumulators for one result.
+    /// Number of bytes of all accumulators that one result needs.
     pub fn accumulator_bytes(&self) -> i64 {
         self.values.iter().map(|value| value.element_type.byte_size() as i64).sum()
     }
@@ -66,7 +66,7 @@ impl ReductionHero {
 /// Returns the hero for a reduce instruction.
 ///
 /// # Errors
-/// Says in words why the instruction cannot be a hero.
+/// The error says in words why the instruction cannot be a hero.
 pub(in crate::analysis) fn hero(
     module: &Module,
     computation: &Computation,

@@ -14,9 +14,9 @@ pub enum ReductionKind {
 }
 
 /// The canonical problem of a reduction. Dimensions of size 1 are dropped, and adjacent dimensions
-/// that are both reduced or both kept are merged. Dimensions of the minor dimension's kind (reduced
-/// or kept) that are not contiguous with it are collected in the major dimension. Every reduction
-/// has exactly one canonical problem.
+/// that are both reduced or both kept are merged. The minor dimension is either reduced or kept.
+/// Other dimensions of this kind that are not contiguous with the minor dimension are collected in
+/// the major dimension. Every reduction has exactly one canonical problem.
 ///
 /// | reduce | canonical |
 /// | --- | --- |
@@ -54,8 +54,8 @@ impl ReductionProblem {
         }
     }
 
-    /// Sizes of the kept dimensions: `[kept]` of a row problem, `[major, minor]` of a column
-    /// problem. Their row-major order is the order of the result's elements.
+    /// Sizes of the kept dimensions: `[kept]` for a row problem, `[major, minor]` for a column
+    /// problem. The row-major order of these dimensions is the order of the result's elements.
     pub fn kept_dims(&self) -> Vec<i64> {
         match self.kind {
             ReductionKind::Row => vec![self.dims[1]],
@@ -63,8 +63,9 @@ impl ReductionProblem {
         }
     }
 
-    /// Returns the map from the kept coordinates to the index at the same row-major position in an
-    /// array of dimensions `dims`. The array must have one element per result.
+    /// Returns the map from the kept coordinates to an index in an array with dimensions `dims`.
+    /// The index has the same row-major position as the coordinates. The array must have one
+    /// element per result.
     pub fn kept_to(&self, dims: &[i64]) -> IndexingMap {
         let kept = self.kept_dims();
         let position = linearize(&dim_exprs(kept.len()), &kept);
@@ -82,14 +83,14 @@ impl fmt::Display for ReductionProblem {
     }
 }
 
-/// Returns the map from variables of the given `sizes` to the index of the element at row-major
-/// `position` in an array of dimensions `dims`.
+/// Returns a map from variables with the given `sizes` to an index in an array with dimensions
+/// `dims`. The map returns the index of the element at the row-major position `position`.
 pub(super) fn position_map(sizes: &[i64], position: &Expr, dims: &[i64]) -> IndexingMap {
     IndexingMap::from_tensor_sizes(delinearize(position, dims), sizes, &[]).simplify()
 }
 
 /// Returns the canonical problem of reducing the dimensions `reduced` of an array, and the map from
-/// its coordinates to the array's index.
+/// the problem's coordinates to the array's index.
 pub(super) fn canonical(dims: &[i64], reduced: &[i64]) -> (ReductionProblem, IndexingMap) {
     let is_reduced = |dim: usize| reduced.contains(&(dim as i64));
     let last = (0..dims.len()).rev().find(|&dim| dims[dim] > 1);
@@ -98,8 +99,8 @@ pub(super) fn canonical(dims: &[i64], reduced: &[i64]) -> (ReductionProblem, Ind
         _ => ReductionKind::Row,
     };
     let minor_is_reduced = kind == ReductionKind::Row;
-    // The trailing run consists of the last dimensions that are all reduced or all kept, like the
-    // minor dimension.
+    // The trailing run consists of the last dimensions that are all reduced, or all kept, as the
+    // minor dimension is.
     let end = (0..dims.len()).rev().find(|&dim| dims[dim] > 1 && is_reduced(dim) != minor_is_reduced);
     let run = end.map_or(0, |end| end + 1);
     let coordinate = |dim: usize| match (dim >= run, is_reduced(dim) == minor_is_reduced) {

@@ -5,8 +5,8 @@ use super::super::hero::nearest;
 use super::hero::{ReductionHero, hero};
 use crate::hlo::{Computation, InstrId, Module, Op};
 
-/// The heroes of one root in instruction order, and the reason for this choice in words. There are
-/// no heroes if the root is not computed from reductions element by element.
+/// The heroes of one root in instruction order, and the reason for this choice in words. If the
+/// root is not computed element by element from reductions, there are no heroes.
 pub(super) struct Found {
     pub heroes: Vec<ReductionHero>,
     pub reason: String,
@@ -14,8 +14,8 @@ pub(super) struct Found {
 
 /// Finds the reductions from which a root is computed element by element. All heroes of a root have
 /// the same canonical problem. If the epilogue reads reductions with different problems, the
-/// reductions with the most elements are the heroes, and the epilogue computes the other reductions
-/// element by element.
+/// reductions with the most elements are the heroes. The epilogue then computes the other
+/// reductions element by element.
 pub(super) fn reduce_heroes(module: &Module, computation: &Computation, root: InstrId) -> Found {
     let mut heroes: Vec<ReductionHero> = Vec::new();
     let mut refused: Vec<String> = Vec::new();

@@ -15,7 +15,7 @@ pub struct Breakdown {
     pub writes: Amount,
     /// The work that the plan states in addition to its visits.
     pub work: Amount,
-    /// Seconds of the whole kernel.
+    /// The parts of the time of the whole kernel.
     pub times: Times,
 }
 
@@ -35,9 +35,9 @@ pub struct Amount {
 pub struct Times {
     /// Time from the launch until all cores work.
     pub launch: f64,
-    /// Time of all additions, distributed over the threads.
+    /// Time in which all threads together compute all additions.
     pub computing: f64,
-    /// Time of all bytes at the bandwidth of the cache or memory that holds the arrays.
+    /// Time to transfer all bytes at the bandwidth of the cache or memory that holds the arrays.
     pub memory: f64,
     /// Time that a thread waits for reads and barriers.
     pub waiting: f64,

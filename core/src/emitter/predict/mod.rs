@@ -28,23 +28,25 @@ pub use breakdown::{Amount, Breakdown, Times, breakdown};
 use reached::{Reached, WHERE};
 use traffic::{Array, Extent, Touched};
 
-/// Largest ratio of two predicted times that are treated as equal, because the model is not more
-/// precise.
+/// Largest ratio up to which two predicted times are treated as equal. The model is not more
+/// precise than this.
 const EQUAL: f64 = 1.05;
-/// Fraction of the shorter of two concurrent activities that does not overlap with the longer one.
+/// Fraction of an activity's time that does not overlap with a longer activity of the same kernel.
+/// The activities are computing, memory traffic and waiting.
 const NOT_OVERLAPPED: f64 = 0.25;
 /// Number of independent additions that a cpu core starts per cycle.
 const ADDITIONS_IN_A_CYCLE: f64 = 2.0;
 /// Cycles from the start of an addition until an addition that depends on it can start.
 const ADDITION_LATENCY: f64 = 4.0;
-/// Cost of reading one piece of a cache line from the nearest cache of a core, in additions, if all
-/// warps of the core use this cache at the same time.
+/// Cost, in additions, of reading one piece of a cache line from the nearest cache of a core while
+/// all warps of the core use this cache.
 const PIECE: f64 = 32.0;
 /// Cost of an atomic operation, in additions.
 const ATOMIC: f64 = 128.0;
 /// Seconds until a read from memory returns, and until a read from a near cache returns.
 const LATENCY: [f64; 2] = [0.5e-6, 0.04e-6];
-/// Seconds between the arrivals of two pieces of cache lines that one access of a warp reads.
+/// Seconds from the arrival of one piece of a cache line to the arrival of the next, if one access
+/// of a warp reads several pieces.
 const BETWEEN_PIECES: f64 = 1e-9;
 /// Number of reads that a thread has in flight at the same time.
 const IN_FLIGHT: f64 = 8.0;
@@ -53,8 +55,8 @@ const WAIT: f64 = 0.02e-6;
 /// Seconds that the prediction adds to a kernel whose results may differ between runs. A
 /// reproducible kernel may be slower by this time and still rank first.
 const REPRODUCIBLE: f64 = 10e-3;
-/// Largest number of additions per point for which loops that shuffle elements are assumed to be
-/// vectorised. Larger loop bodies are unrolled fewer times.
+/// Largest number of additions per point for which the model treats a loop that shuffles elements
+/// as vectorised. Loops with larger bodies are unrolled fewer times.
 const MOST_WRITTEN_OUT: f64 = 4.0;
 /// Cost of starting and ending an innermost loop, in additions.
 const LOOP: f64 = 4.0;
@@ -62,10 +64,10 @@ const LOOP: f64 = 4.0;
 const SUM_OF_LANES: f64 = 16.0;
 /// Cost of dividing an index by a constant, in additions.
 const DIVISION: f64 = 3.0;
-/// Number of blocks that can be distributed in the time that the other cores need to start.
+/// Number of blocks that a core distributes in the time that the other cores need to start.
 const DEALT: f64 = 8.0;
-/// Largest number of blocks whose distribution adds to the predicted time. In kernels with more
-/// blocks, the other cores already work while the remaining blocks are distributed.
+/// Largest number of blocks for which the prediction counts the time to distribute them. If there
+/// are more blocks, the other cores already work while the remaining blocks are distributed.
 const SHORT_BLOCKS: f64 = 32.0;
 
 /// The memory traffic and time of a kernel.
@@ -81,8 +83,9 @@ pub struct Prediction {
     pub seconds: f64,
 }
 
-/// Sorts by predicted seconds. Items that take about as long as the fastest of them form a group,
-/// which is sorted by the total order `otherwise`.
+/// Sorts by predicted seconds, and treats nearly equal times as equal. The fastest item and the
+/// items that take about as long form the first group; the remaining items are grouped in the same
+/// way. Within each group, the total order `otherwise` decides.
 pub fn order<T>(list: &mut [T], seconds: impl Fn(&T) -> f64, otherwise: impl Fn(&T, &T) -> Ordering) {
     list.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)).then_with(|| otherwise(a, b)));
     let mut rest = list;
@@ -110,8 +113,9 @@ fn visits<'p>(plan: &'p Plan, fusion: &Fusion) -> Cow<'p, [Visit]> {
 }
 
 /// Whether one core is predicted to run all blocks faster than several cores that first fetch small
-/// arrays from each other's caches. `kept` is the number of bytes of parameters that no kernel
-/// writes between two launches. Each core may still have its part of these parameters in its cache.
+/// arrays from each other's caches. `kept` is the total size, in bytes, of the parameters that no
+/// kernel writes between two launches. Each core may still have its part of these parameters in its
+/// cache.
 pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: &DeviceDescription) -> bool {
     if plan.launch.blocks <= 1 {
         return true;
@@ -138,9 +142,9 @@ fn sharing(plan: &Plan, device: &DeviceDescription) -> f64 {
     }
 }
 
-/// Computes the bytes that the kernel reads and writes, counting each byte once. `read` contains,
-/// for each parameter that visits read, the total bytes read. Any other parameter is assumed to be
-/// read as a whole.
+/// Computes the bytes that the kernel reads and writes, counting each byte once. `read` maps each
+/// parameter that visits read to the total number of bytes read. The model assumes that the kernel
+/// reads every other parameter as a whole.
 fn moved(plan: &Plan, fusion: &Fusion, read: &HashMap<InstrId, f64>) -> Prediction {
     let computation = fusion.computation();
     let updated: Vec<u32> = plan.outputs.iter().filter_map(|output| output.initial).collect();
@@ -203,10 +207,12 @@ struct Totals<'a> {
     additions: f64,
     /// Bytes moved through memory.
     bytes: f64,
-    /// Seconds that one thread waits for memory. The first number is for all reads of the thread,
-    /// several of which are in flight; the second is for the slowest single read.
+    /// Seconds that one thread waits for memory, estimated in two ways. The first number covers all
+    /// reads of the thread, of which several are in flight at a time. The second number is the
+    /// latency of the slowest read.
     waiting: [f64; 2],
-    /// Cost of an addition that depends on the previous addition, in independent additions.
+    /// Number of independent additions that take as long as one addition that depends on the
+    /// previous addition.
     waiting_addition: f64,
     /// Size in bytes of each parameter that the kernel reads. The entry of the root is the total
     /// size of the outputs.
@@ -227,7 +233,8 @@ impl<'a> Totals<'a> {
         Totals { plan, fusion, device, busy, additions, bytes, waiting, waiting_addition, footprint, read }
     }
 
-    /// Adds the work of computing the values of a visit: its operations and its reads.
+    /// Adds the work of a visit: the operations that compute its values, and the reads of these
+    /// operations.
     fn visit(&mut self, visit: &Visit) {
         let Some(extent) = Extent::new(&visit.map) else { return };
         let reached = Reached::new(self.fusion, &visit.values, &visit.given);
@@ -245,7 +252,7 @@ impl<'a> Totals<'a> {
         let lanes = if is_plain { extent.vector_lanes(self.device, &reads) } else { 1.0 };
         let ends = if regrouped > 0.0 { reached.sums * SUM_OF_LANES } else { 0.0 };
         let mut additions = (reached.additions + regrouped) / lanes + ends + waiting * self.waiting_addition;
-        // Blocks without points of this visit run other loops at the same time.
+        // Blocks that have no points of this visit run other loops at the same time.
         let share = extent.blocks / self.plan.launch.blocks as f64;
         for &(touched, times, latency) in &reads {
             additions += times * self.access(&touched, lanes);
@@ -370,7 +377,7 @@ impl Times {
     }
 }
 
-/// Returns an amount that an emitter states, or 0 if it is negative or not finite.
+/// Returns an amount that an emitter states, or 0 if the amount is negative or not finite.
 fn number(value: f64) -> f64 {
     if value.is_finite() { value.max(0.0) } else { 0.0 }
 }

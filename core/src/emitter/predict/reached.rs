@@ -1,6 +1,6 @@
 //! The operations that a visit computes per point, and the places where it reads parameters. A
-//! *place* is an index, derived from the index of the visited values, at which operations are
-//! computed or parameters are read.
+//! *place* is an index at which operations are computed or parameters are read. Each place is
+//! derived from the index of the visited values.
 //!
 //! An elementwise operation reads its operands at the place where the operation is computed. Any
 //! other operation creates a new place for each operand, with loops if the operation combines
@@ -16,15 +16,16 @@ use crate::indexing::{Expr, ExprKind, IndexingMap, access};
 
 /// Number of the place at which the visited values are computed.
 pub const WHERE: usize = 0;
-/// Largest number of places. Further reads are counted at the place of their user. No real kernel
-/// has this many places.
+/// Largest number of places. Beyond this limit, a read is counted at the place of the instruction
+/// that reads. No real kernel has this many places.
 const MOST_PLACES: usize = 64;
-/// Largest number of pairs of instruction and place whose operands are visited.
+/// Largest number of pairs (instruction, place) for which the walk continues to the operands.
 const MOST_VALUES: usize = 1 << 12;
 
 /// A place: an index at which operations are computed or parameters are read.
 pub struct Place {
-    /// Number of the place at which the user is computed. For [`WHERE`], this is [`WHERE`] itself.
+    /// Number of the user's place. The user is computed there, and reads its operands at this
+    /// place. For [`WHERE`], this is [`WHERE`] itself.
     pub from: usize,
     /// Map from the index of the user's place to the index of this place.
     pub map: IndexingMap,
@@ -32,8 +33,8 @@ pub struct Place {
     pub first_loop: usize,
     /// Sizes of all loops around this place.
     pub loops: Vec<i64>,
-    /// For each dimension of the index, the number of loops up to and including the innermost loop
-    /// on which this dimension depends.
+    /// For each dimension of the index: number of loops from the outermost loop to the innermost
+    /// loop on which the dimension depends.
     depths: Vec<usize>,
     /// Fraction of the points at which the operand is read. It is less than 1 for operands of
     /// `concatenate` and `pad`, because these operations read only one operand per point.
@@ -62,7 +63,7 @@ pub struct Reached {
     pub waiting: f64,
     /// Additions per point that may be reordered, so that a core can compute several at once.
     pub regrouped: f64,
-    /// Number of sums, or of other reductions that may be reordered, per point.
+    /// Number of reductions per point whose additions may be reordered.
     pub sums: f64,
     /// The parameters read.
     pub reads: Vec<Read>,
@@ -85,8 +86,8 @@ impl Reached {
         Reached { places: vec![here], additions: 0.0, waiting: 0.0, regrouped: 0.0, sums: 0.0, reads: Vec::new() }
     }
 
-    /// Walks from the visited values through their operands to parameters, and to values that the
-    /// kernel already holds (`given`).
+    /// Walks from the visited values through their operands. The walk ends at parameters, and at
+    /// values that the kernel already holds (`given`).
     pub fn new(fusion: &Fusion, values: &[InstrId], given: &[InstrId]) -> Self {
         let computation = fusion.computation();
         let mut wanted: Vec<Vec<usize>> = vec![Vec::new(); computation.instructions.len()];
@@ -119,7 +120,7 @@ impl Reached {
     }
 
     /// Adds the cost of an operation. An operation with a single element is computed only once, so
-    /// its cost is zero unless the operation is heavy.
+    /// its cost is counted only if the operation is heavy (see [`cost::is_heavy`]).
     fn operation(&mut self, module: &Module, computation: &Computation, instruction: &Instruction, place: usize) {
         let times = self.places[place].times;
         let one = cost::per_element(computation, instruction);
@@ -180,7 +181,8 @@ impl Reached {
 
     fn place(&mut self, from: usize, map: IndexingMap, loops: &[i64], share: f64, is_window: bool) -> usize {
         let around = &self.places[from];
-        // Users at the same place that read through the same map read only once.
+        // If two users at the same place read through the same map, both use one new place, so that
+        // the read is counted once.
         let known = self.places.iter().position(|place| place.from == from && place.map == map);
         if let Some(known) = known.filter(|&known| known != WHERE) {
             return known;
@@ -202,8 +204,8 @@ impl Reached {
     }
 }
 
-/// Returns the number of loops up to and including the innermost loop on which `index` depends.
-/// `index` is computed from the index of the place `around`.
+/// Returns the number of loops from the outermost loop to the innermost loop on which `index`
+/// depends. `index` is computed from the index of the place `around`.
 fn depth(index: &Expr, around: &Place) -> usize {
     let mut depth = 0;
     index.visit_leaves(&mut |leaf| {

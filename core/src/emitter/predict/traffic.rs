@@ -1,5 +1,5 @@
-//! Counts the cache lines that threads touch, for a few neighbouring points, and extrapolates to
-//! all points.
+//! Counts the cache lines that threads touch at a few neighbouring points, and extrapolates to all
+//! points.
 //!
 //! ```text
 //! group     points read together: lanes of a warp's threads, or iterations of the innermost loop
@@ -14,7 +14,7 @@ use crate::device::DeviceDescription;
 use crate::hlo::ArrayShape;
 use crate::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Program, Variable};
 
-/// Number of pieces of a cache line that a GPU's memory delivers one by one.
+/// Number of pieces of a cache line. A GPU's memory delivers each piece separately.
 const PIECES: i64 = 4;
 /// Largest number of iterations of a loop that are simulated.
 const MOST_TURNS: i64 = 32;
@@ -22,10 +22,11 @@ const MOST_TURNS: i64 = 32;
 const WARP_GROUPS: i64 = 4;
 /// Largest number of elements in one access of a GPU thread.
 const MOST_LANES: i64 = 16;
-/// A loop with at most this many iterations is unrolled, so that the loop around it is vectorised.
+/// Largest number of iterations of a loop that is unrolled so that the loop around it can be
+/// vectorised.
 pub const SHORT_LOOP: i64 = 8;
-/// Largest number of points of unrolled loops. Only the loop around the unrolled loops has an
-/// overhead.
+/// Largest number of points that nested unrolled loops have together. Only the loop around the
+/// unrolled loops has an overhead.
 pub const WRITTEN_OUT: f64 = 32.0;
 /// Bytes of the smallest type in which kernels compute.
 const LEAST_COMPUTED: i64 = 4;
@@ -224,8 +225,8 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     let around = loops.len().checked_sub(2).map(|before| loops[before].0);
     let shuffled = match loops.last() {
         _ if stride == array.element => 1.0,
-        // A short loop of `size` iterations shuffles `size` loaded vectors into `size` others in
-        // `log2(size)` rounds.
+        // A short loop of `size` iterations loads `size` vectors and shuffles them into `size`
+        // other vectors in `log2(size)` rounds.
         Some(&(_, size)) if size <= SHORT_LOOP && positions.stride(&base, around) == array.element => {
             1.0 + (size as f64).log2()
         }
@@ -256,8 +257,8 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
         None => (None, 1),
     };
     let line = line_bytes(device);
-    // Numbers cache lines from the first accessed byte, because the offset of this byte within its
-    // line says nothing about the other accesses.
+    // Cache lines are numbered from the first accessed byte, as if a line started there. The real
+    // offset of this byte in its line is not typical of other accesses.
     let origin = positions.of(&base, false).unwrap_or(0);
     let (mut first, mut all, mut found, mut positions_of_first) = (HashSet::new(), HashSet::new(), 0, HashSet::new());
     let mut of_thread = BTreeSet::new();
@@ -291,8 +292,9 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     let of_point = first.len() as f64 / of_group;
     let near = if is_row && written_out.is_empty() { array.element as f64 / line as f64 } else { of_point };
     let again = all.len() as f64 / (first.len().max(1) as f64 * turns as f64);
-    // Cache lines of a group are still cached for the next group if the lines of the whole
-    // innermost loop (cpu) or of all threads of a core (GPU) fit into the cache.
+    // The next group finds the lines of the previous group in the cache if the cache is large
+    // enough. The cache must hold the lines of the whole innermost loop (cpu), or of all threads of
+    // a core (GPU).
     let held = if is_cpu {
         near * inner_turns as f64 * line as f64
     } else {
@@ -373,9 +375,9 @@ impl<'a> Positions<'a> {
         Some(element.wrapping_mul(self.array.element))
     }
 
-    /// Removes and returns the short innermost loops over a window if the loop around them is
-    /// vectorised, because these loops are then unrolled. The loop around them is vectorised if
-    /// adjacent points read adjacent elements.
+    /// If the short innermost loops over a window are unrolled, removes these loops from `loops`
+    /// and returns them; otherwise returns no loops. The loops are unrolled if the loop around them
+    /// is vectorised, which requires that adjacent points read adjacent elements.
     fn written_out(&mut self, base: &At, loops: &mut Vec<(Loop, i64)>) -> Vec<(Loop, i64)> {
         let is_short = |&(variable, size): &(Loop, i64)| matches!(variable, Loop::Inner(_)) && size <= SHORT_LOOP;
         let rest = loops.iter().rposition(|it| !is_short(it)).map_or(0, |last| last + 1);

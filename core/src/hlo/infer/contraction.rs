@@ -3,13 +3,13 @@
 use super::{Inferred, Site, array, distinct_dims, sizes_of};
 use crate::hlo::{ArrayShape, DotDims, ElementType, Shape};
 
-/// Returns the element type of a product's result. This is the declared type, which may be wider
-/// than the operands' types. If no array is declared, it is the left operand's type.
+/// Returns the element type of a product's result. The result has the declared type, which may be
+/// wider than the operands' types. If no array is declared, the result has the left operand's type.
 pub(super) fn result_type(site: &Site, lhs: &ArrayShape) -> ElementType {
     site.declared.and_then(Shape::as_array).map_or(lhs.element_type, |shape| shape.element_type)
 }
 
-/// Returns the sizes of the dimensions that are in none of the lists `taken`.
+/// Returns the sizes of all dimensions except those in the lists `taken`.
 fn free_sizes(shape: &ArrayShape, taken: &[&[i64]]) -> Vec<i64> {
     let is_free = |dim: usize| !taken.iter().any(|list| list.contains(&(dim as i64)));
     (0..shape.rank()).filter(|&dim| is_free(dim)).map(|dim| shape.dims[dim]).collect()
@@ -50,8 +50,8 @@ fn product(site: &Site, dims: &DotDims, leading: Vec<i64>, group: &[i64]) -> Inf
     array(result_type(site, lhs), [leading, batch, left, right].concat())
 }
 
-/// Infers the shape of a scaled dot. Its scales are the operands after the two factors. Each scale
-/// divides its factor's dimensions into blocks.
+/// Infers the shape of a scaled dot. The operands are two factors, followed by a scale for each
+/// factor. Each scale divides its factor's dimensions into blocks.
 pub(super) fn scaled_dot(site: &Site, dims: &DotDims) -> Inferred {
     site.operand_count(4)?;
     for (operand, scale) in [(site.array(0)?, site.array(2)?), (site.array(1)?, site.array(3)?)] {

@@ -117,7 +117,7 @@ pub(super) fn convert(site: &Site) -> Inferred {
 }
 
 /// Number of bits that an element occupies for `bitcast` and `bitcast-convert`. A `pred` occupies
-/// eight.
+/// eight bits.
 pub(super) fn stored_bits(element_type: ElementType) -> i64 {
     if element_type == ElementType::Pred { 8 } else { element_type.bits().into() }
 }

@@ -1,9 +1,9 @@
-//! Describes the sizes of a result's dimensions if dimensions of the operands are dynamic.
+//! Describes the sizes of a result's dimensions for operands with dynamic dimensions.
 //!
-//! A dynamic dimension has a bound, which is the size in its shape, and a size, which is known at
-//! run time. [`extents`] describes how the sizes of a result follow from the sizes of the operands.
-//! The verifier uses [`extents`] to find dimensions that must be dynamic. The pass that removes
-//! dynamic dimensions from a program uses it to compute sizes.
+//! A dynamic dimension has a bound and a size. The shape contains the bound. The size is known only
+//! at run time. [`extents`] describes how the sizes of a result follow from the sizes of the
+//! operands. The verifier uses [`extents`] to find dimensions that must be dynamic. The pass that
+//! removes dynamic dimensions from a program uses [`extents`] to compute sizes.
 
 use super::reshaping;
 use crate::hlo::{ArrayShape, ConvolutionAttrs, DotDims, GatherDims, Op, PaddingDim, Shape, WindowDim};
@@ -20,29 +20,31 @@ pub struct Source {
 /// The size of a result's dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// The size is equal to the bound, independent of the operands' sizes.
+    /// The size is equal to the bound, whatever sizes the operands have.
     Bound,
-    /// The size is equal to that of each of these dimensions. If one of the dimensions is static,
-    /// the operation uses only as many of its elements as the dynamic dimensions have.
+    /// The size is equal to the size of each of these dimensions. If one of these dimensions is
+    /// static, the operation ignores the elements beyond the size of the dynamic dimensions.
     Same(Vec<Source>),
-    /// The sum of these sizes.
+    /// The sum of the sizes of these dimensions.
     Sum(Vec<Source>),
     /// The size of this dimension after padding.
     Padded(Source, PaddingDim),
     /// The number of windows that fit into the dimension.
     Windows(Source, WindowDim),
     /// The size of `of`, multiplied by `times`, then divided by `per` and rounded down. A reshape
-    /// that keeps row-major order has this extent.
+    /// that merges or splits dimensions has this extent if only the outermost dimensions are
+    /// dynamic.
     Scaled {
-        /// The dimension before the reshape, the outermost of its group.
+        /// The outermost dimension before the reshape. The dimensions that the reshape merges or
+        /// splits form a group.
         of: Source,
         /// Product of the inner dimensions of the group before the reshape.
         times: i64,
         /// Product of the inner dimensions of the group after the reshape.
         per: i64,
     },
-    /// The product of these sizes. A reshape that merges several dimensions has this extent if an
-    /// inner dimension is dynamic.
+    /// The product of the sizes of these dimensions. A reshape that merges several dimensions has
+    /// this extent if an inner dimension is dynamic.
     Merged(Vec<Source>),
     /// The size is unknown, because HLO does not define where a reshape moves the elements.
     Unknown,
@@ -62,9 +64,9 @@ impl Extent {
 }
 
 /// Returns the extent of each dimension, for each array leaf of a result. `result` is the declared
-/// shape. This function does not cover operations that return tuples unchanged or that call
-/// computations with whole values. The sizes of their results are those of the tuples and of the
-/// computations' results.
+/// shape. This function does not cover operations that return tuples unchanged. It does not cover
+/// operations that call computations with whole values either. Results of these operations have the
+/// sizes that the tuples or the computations' results have.
 pub fn extents(op: &Op, operands: &[&Shape], result: &Shape) -> Vec<Vec<Extent>> {
     let is_dynamic = |source: &Source| {
         let operand = operands.get(source.operand).and_then(|shape| shape.as_array());
@@ -103,8 +105,8 @@ impl Sized<'_> {
         self.array(operand).map_or(0, ArrayShape::rank)
     }
 
-    /// Returns the first of the first `operands` operands in which `dimension` is dynamic; 0 if
-    /// there is none.
+    /// Searches the first `operands` operands for an operand in which `dimension` is dynamic.
+    /// Returns the number of the first such operand; 0 if there is none.
     fn first_dynamic(&self, operands: usize, dimension: usize) -> usize {
         let is_dynamic = |&it: &usize| self.array(it).is_some_and(|array| array.is_dynamic(dimension));
         (0..operands).find(is_dynamic).unwrap_or(0)
@@ -157,36 +159,37 @@ impl Sized<'_> {
         }
     }
 
-    /// Returns extents equal to the sizes of these operands, in the dimensions that the operands
-    /// have.
+    /// Returns for each dimension of the result that its size equals the size of this dimension in
+    /// `operands`. Operands with fewer dimensions are left out.
     fn alike(&self, operands: std::ops::Range<usize>) -> Vec<Extent> {
         let of = |d: usize| operands.clone().filter(|&it| d < self.rank(it)).map(|it| source(it, d)).collect();
         (0..self.result.rank()).map(|d| Extent::Same(of(d))).collect()
     }
 
-    /// Returns extents equal to the sizes of the first operand, except in one dimension, which has
-    /// the size of its bound.
+    /// Returns the sizes of the first operand as extents, except in `dimension`. There, the extent
+    /// is the bound.
     fn but(&self, dimension: usize) -> Vec<Extent> {
         let mut extents = self.alike(0..1);
         extents.get_mut(dimension).into_iter().for_each(|extent| *extent = Extent::Bound);
         extents
     }
 
-    /// Returns extents equal to the sizes of an operand, without its last `inner` dimensions.
+    /// Returns the sizes of an operand as extents. Leaves out the last `inner` dimensions of the
+    /// operand.
     fn outer(&self, operand: usize, inner: usize) -> Vec<Extent> {
         (0..self.rank(operand).saturating_sub(inner)).map(|d| same(operand, d)).collect()
     }
 
-    /// Returns extents equal to the sizes of the first operand in the dimensions that the operation
-    /// reads completely.
+    /// Returns one extent per dimension of the first operand. The extent is the operand's size if
+    /// the operation reads the dimension completely, and the bound otherwise.
     fn where_whole(&self, is_whole: impl Fn(usize, i64) -> bool) -> Vec<Extent> {
         let Some(operand) = self.array(0) else { return Vec::new() };
         let extent = |(d, &size): (usize, &i64)| if is_whole(d, size) { same(0, d) } else { Extent::Bound };
         operand.dims.iter().enumerate().map(extent).collect()
     }
 
-    /// Along its dimension, an output of a scan is as large as the inputs. The other sizes are
-    /// those of the called computation's result.
+    /// Returns the extents of a scan's output. In the scanned dimension, the output is as large as
+    /// the inputs. The result of the called computation determines the other sizes.
     fn scan(&self, dimension: usize, inputs: usize) -> Vec<Extent> {
         let inputs: Vec<Source> = (0..inputs).map(|operand| source(operand, dimension)).collect();
         let extent = |d| if d == dimension { Extent::Same(inputs.clone()) } else { Extent::Bound };

@@ -1,12 +1,13 @@
-//! Shape inference of operations whose indices into an array are known at run time only.
+//! Shape inference of operations that read or write an array at indices that are known only at run
+//! time.
 
 use super::control::one_or_tuple;
 use super::reduction::scalar_function;
 use super::{Inferred, Site, array, distinct_dims, sizes_of};
 use crate::hlo::{ArrayShape, ComputationId, GatherDims, ScatterDims};
 
-/// Checks the start indices of dynamic-slice and dynamic-update-slice: one integer scalar per
-/// dimension, or one vector of them.
+/// Checks the start indices of dynamic-slice and dynamic-update-slice. They must be one integer
+/// scalar per dimension, or one vector of integers.
 fn start_indices(site: &Site, first: usize, rank: usize) -> Inferred<()> {
     let count = site.operands.len().saturating_sub(first);
     if count == 1 && site.array(first)?.rank() == 1 {
@@ -45,23 +46,25 @@ pub(super) fn dynamic_update_slice(site: &Site) -> Inferred {
     array(operand.element_type, operand.dims.clone())
 }
 
-/// The dimension numbers that gather and scatter have in common. They state how index vectors
-/// address the operand.
+/// The dimension numbers that gather and scatter have in common. These numbers state how index
+/// vectors address the operand.
 struct Addressing<'a> {
     operand: &'a ArrayShape,
     indices: &'a ArrayShape,
-    /// The operand dimension of each component of an index vector.
+    /// For each component of an index vector, the operand dimension in which this component is an
+    /// index.
     index_map: &'a [i64],
     index_vector_dim: i64,
-    /// Operand dimensions of window size 1 that the result or the updates lack.
+    /// Dimensions of the operand that the result or the updates lack. Windows have size 1 in these
+    /// dimensions.
     dropped: &'a [i64],
     operand_batching: &'a [i64],
     indices_batching: &'a [i64],
 }
 
 impl Addressing<'_> {
-    /// Checks all dimension numbers. Returns the sizes of the indices' dimensions without the index
-    /// vector dimension.
+    /// Checks all dimension numbers. Returns the sizes of the indices array without the dimension
+    /// that contains the index vectors.
     fn batch_sizes(&self, name: &str, window_dims: usize) -> Inferred<Vec<i64>> {
         let (operand, indices) = (self.operand, self.indices);
         ensure!(indices.element_type.is_integer(), "the indices of {name} must be integers, are {indices}");
@@ -108,8 +111,8 @@ impl Addressing<'_> {
     }
 }
 
-/// Merges window sizes and batch sizes into the sizes of one array. The window sizes go to the
-/// dimensions `window_at`, the batch sizes to all others.
+/// Merges window sizes and batch sizes into the sizes of one array. The dimensions `window_at` get
+/// the window sizes. All other dimensions get the batch sizes.
 fn interleave(what: &str, window_at: &[i64], window: Vec<i64>, batch: Vec<i64>) -> Inferred<Vec<i64>> {
     let rank = window.len() + batch.len();
     distinct_dims(what, window_at, rank)?;

@@ -40,7 +40,8 @@ pub(super) fn fft(site: &Site, kind: FftType, length: &[i64]) -> Inferred {
     array(element_type, dims)
 }
 
-/// Returns the batch dimensions of an array of square matrices, and the size of a matrix.
+/// For an array of square matrices, returns the sizes of the batch dimensions and the number of
+/// rows of a matrix.
 fn square<'a>(site: &Site, shape: &'a ArrayShape) -> Inferred<(&'a [i64], i64)> {
     match shape.dims[..] {
         [ref batch @ .., rows, columns] if rows == columns && is_float_or_complex(shape.element_type) => {
@@ -70,7 +71,7 @@ pub(super) fn triangular_solve(site: &Site, left_side: bool) -> Inferred {
 }
 
 /// Checks that the operands `per_feature` have one element per feature. Returns the array that is
-/// normalised, and the shape of a per-feature operand.
+/// normalised, and the shape that each of these operands must have.
 fn batch_norm<'a>(site: &Site<'a>, feature: i64, per_feature: &[usize]) -> Inferred<(&'a ArrayShape, Shape)> {
     let operand = site.array(0)?;
     ensure!(operand.element_type.is_float(), "{} needs a float type, its operand is {operand}", site.name());

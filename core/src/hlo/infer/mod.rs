@@ -3,7 +3,8 @@
 //!
 //! Each operation has a function in the file of its family. The function checks operand counts,
 //! types, sizes and attributes, and returns the result's shape without layout. If the operands do
-//! not determine the result (`reshape`, `convert`, `iota` …), it checks the declared shape instead.
+//! not determine the result (`reshape`, `convert`, `iota` …), the function checks the declared
+//! shape instead.
 
 mod contraction;
 mod control;
@@ -34,18 +35,18 @@ pub struct Signature<'m> {
 }
 
 impl Computation {
-    /// The signature of the computation; `None` if its root is out of range.
+    /// Returns the signature of the computation; `None` if the root is out of range.
     pub fn signature(&self) -> Option<Signature<'_>> {
         let parameters = self.parameters().into_iter().map(|id| &self.instruction(id).shape).collect();
         Some(Signature { parameters, result: &self.instructions.get(self.root.index())?.shape })
     }
 }
 
-/// Infers the shape of an operation of a module. Operations whose operands do not determine the
-/// result need the `declared` shape.
+/// Infers the shape of an operation of a module. If the operands do not determine the result, this
+/// function needs the `declared` shape.
 ///
 /// # Errors
-/// Says in one sentence why the operation is invalid.
+/// The error says in one sentence why the operation is invalid.
 pub fn infer_shape(module: &Module, op: &Op, operands: &[&Shape], declared: Option<&Shape>) -> Result<Shape, String> {
     let callee = |id: ComputationId| module.computations.get(id.index()).and_then(Computation::signature);
     infer(&Site { op, operands, declared, callee: &callee })
@@ -55,7 +56,7 @@ pub fn infer_shape(module: &Module, op: &Op, operands: &[&Shape], declared: Opti
 /// computations that the operation may call.
 ///
 /// # Errors
-/// Says in one sentence why the operation is invalid.
+/// The error says in one sentence why the operation is invalid.
 pub fn infer_shape_with<'a>(
     op: &'a Op,
     operands: &'a [&'a Shape],
@@ -121,7 +122,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// Checks that each dimension number is in range and that all are distinct.
+/// Checks that all dimension numbers are in range and distinct.
 fn distinct_dims(what: &str, dims: &[i64], rank: usize) -> Inferred<()> {
     let mut seen = vec![false; rank];
     for &dim in dims {
@@ -141,7 +142,7 @@ fn dimension(what: &str, dim: i64, rank: usize) -> Inferred<usize> {
     found.ok_or_else(|| format!("{what} is dimension {dim}, but there are {rank} dimensions"))
 }
 
-/// The sizes of the given dimensions. The caller has checked that they are in range.
+/// Returns the sizes of the dimensions `dims`. The caller has checked that these dimensions exist.
 fn sizes_of(shape: &ArrayShape, dims: &[i64]) -> Vec<i64> {
     dims.iter().map(|&dim| shape.dims[dim as usize]).collect()
 }

@@ -4,7 +4,7 @@ use super::control::one_or_tuple;
 use super::{Inferred, Signature, Site, array, dimension, distinct_dims};
 use crate::hlo::{ArrayShape, ComputationId, ElementType, Shape};
 
-/// Returns the elements of a tuple; for other shapes, the shape itself as the only element.
+/// Returns the elements of a tuple. For other shapes, returns the shape itself as the only element.
 fn elements_of(shape: &Shape) -> &[Shape] {
     shape.as_tuple().unwrap_or(std::slice::from_ref(shape))
 }
@@ -14,9 +14,9 @@ fn same_kind(a: ElementType, b: ElementType) -> bool {
     a == b || (a.is_float() && b.is_float()) || (a.is_complex() && b.is_complex())
 }
 
-/// Checks that a computation takes accumulators and then values of the given types, that all of
-/// them are scalars, and that the computation returns new accumulators. Returns the types of the
-/// accumulators, whose precision may differ from that of `types`.
+/// Checks the signature of a combiner. Its parameters must be accumulators followed by values, all
+/// of them scalars of the given types. Its results must be new accumulators. Returns the types of
+/// the accumulators. They may differ from `types` in precision.
 pub(super) fn scalar_function(site: &Site, id: ComputationId, types: &[ElementType]) -> Inferred<Vec<ElementType>> {
     let callee = site.callee(id)?;
     let wrong = |what: &str| {
@@ -48,7 +48,7 @@ pub(super) fn scalar_function(site: &Site, id: ComputationId, types: &[ElementTy
 }
 
 /// Returns the arrays of a reduction. Checks that the operands are n arrays of equal dimensions,
-/// followed by n scalars, the initial values.
+/// followed by n scalars. The scalars are the initial values.
 pub(super) fn reduced_arrays<'a>(site: &Site<'a>) -> Inferred<Vec<&'a ArrayShape>> {
     let count = site.operands.len() / 2;
     let even = site.operands.len().is_multiple_of(2) && count > 0;

@@ -1,10 +1,10 @@
-//! Finds which dimensions before a reshape correspond to which dimensions after it.
+//! Finds the dimensions before and after a reshape that correspond to each other.
 
 use super::extents::{Extent, Source};
 use crate::hlo::ArrayShape;
 
-/// Dimensions before a reshape and the dimensions after it that enumerate the same elements. The
-/// products of the sizes are equal.
+/// Dimensions `from` before a reshape and dimensions `to` after it that enumerate the same
+/// elements. The sizes of `from` and the sizes of `to` have equal products.
 struct Group {
     from: Vec<usize>,
     to: Vec<usize>,
@@ -55,8 +55,8 @@ impl Group {
 }
 
 /// Returns the smallest groups of corresponding dimensions. Dimensions of size 1 are in no group.
-/// `None` if a dynamic dimension has bound 0 or 1, because any dimension of size 1 might correspond
-/// to it, or if there are no elements.
+/// Returns `None` if there are no elements. Also returns `None` if a dynamic dimension has the
+/// bound 0 or 1, because any dimension of size 1 might correspond to that dimension.
 fn groups(operand: &ArrayShape, result: &ArrayShape) -> Option<Vec<Group>> {
     let is_small = |shape: &ArrayShape| (0..shape.rank()).any(|d| shape.dims[d] <= i64::from(shape.is_dynamic(d)));
     if is_small(operand) || is_small(result) {

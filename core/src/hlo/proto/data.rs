@@ -1,6 +1,6 @@
-//! Messages of `xla_data.proto`: shapes, literals, dimension numbers. Field numbers are XLA's;
-//! fields that fusebox does not use are omitted. Fields with numbers from 100001 are fusebox's
-//! additions, for content that XLA's fields cannot hold. XLA ignores them.
+//! Messages of `xla_data.proto`: shapes, literals, dimension numbers. The field numbers are those
+//! of XLA. Fields that fusebox does not use are omitted. Fusebox adds the fields with numbers from
+//! 100001, for content that XLA's fields cannot hold. XLA ignores the added fields.
 
 use crate::hlo::PaddingDim;
 
@@ -25,10 +25,11 @@ messages! {
         element_size_in_bits: i64 = 7 [int64],
         memory_space: i64 = 8 [int64],
         tail_padding_alignment_in_elements: i64 = 16 [int64],
-        /// The layout's text after the colon, if the fields above do not represent it completely.
+        /// The text after the colon of the layout, if the fields above do not represent this text
+        /// completely.
         suffix: Option<String> = 100001 [string, optional],
-        /// Whether the module had no layout here. The field is written anyway, because XLA requires
-        /// a layout.
+        /// Whether the module had no layout here. The message contains a layout anyway, because XLA
+        /// requires one.
         implied: bool = 100002 [bool],
     }
 
@@ -46,7 +47,7 @@ messages! {
         parameter_names: Vec<String> = 3 [string, repeated],
     }
 
-    /// The elements are in the order of the shape's layout.
+    /// A constant. The elements are in the order of the shape's layout.
     Literal {
         shape: Option<Shape> = 1 [message, optional],
         preds: Vec<bool> = 2 [bool, repeated],
@@ -193,7 +194,7 @@ messages! {
         last_tile_dims: Vec<i32> = 8 [int32, repeated],
         iota_reshape_dims: Vec<i64> = 9 [int64, repeated],
         iota_transpose_perm: Vec<i32> = 10 [int32, repeated],
-        /// A newer form of sharding, which has a mesh. Fusebox does not interpret it.
+        /// A newer form of sharding, which has a mesh. Fusebox does not interpret this form.
         named_sharding: Option<Vec<u8>> = 14 [bytes = "vec", optional],
     }
 

@@ -1,4 +1,4 @@
-//! Reads attribute values from message fields and writes them there.
+//! Converts attribute values to and from the fields of messages.
 
 use super::module::Instruction;
 use super::shapes::{read_shape, write_shape};
@@ -73,7 +73,7 @@ impl InField<String> for Option<ComparisonType> {
     }
 }
 
-/// Stores enumerations as numbers, where `$first` is the number of the first value.
+/// Stores enumerations as numbers. `$first` is the number of the first value.
 macro_rules! numbered {
     ($($type:ident = $first:literal,)*) => { $(
         impl InField<i32> for $type {
@@ -92,7 +92,7 @@ macro_rules! numbered {
 
 numbered! { FftType = 0, RandomAlgorithm = 0, RandomDistribution = 1, }
 
-/// Zero means that the field was not written. It is read like 1.
+/// A field that was not written contains zero, which is read like 1.
 impl InField<data::TriangularSolveOptions> for Transpose {
     fn get(field: &mut data::TriangularSolveOptions) -> Result<Self, String> {
         let number = field.transpose_a;
@@ -165,7 +165,7 @@ impl InField<Vec<data::OutputOperandAliasing>> for String {
     }
 }
 
-/// The layouts of a custom call's operands, if the call has any.
+/// The layouts of a custom call's operands, if the call requires layouts.
 impl InField<Instruction> for Option<Vec<Shape>> {
     fn get(field: &mut Instruction) -> Result<Self, String> {
         let layouts = field.operand_shapes_with_layout.iter().map(read_shape).collect::<Result<_, _>>()?;

@@ -1,5 +1,5 @@
-//! Converts literals to and from messages. A message has the elements in the order of the layout, a
-//! literal of fusebox has them in row-major order.
+//! Converts literals to and from messages. A message contains the elements in the order of the
+//! layout. A literal of fusebox contains the elements in row-major order.
 
 use super::data;
 use super::shapes::{read_shape, write_array, write_shape};
@@ -42,7 +42,8 @@ fn write_array_literal(literal: &ArrayLiteral, shape: &ArrayShape) -> data::Lite
     message
 }
 
-/// The elements of one type in a message. Fusebox's literals store elements as bytes.
+/// A field of a message that holds elements of one type. The methods convert these elements to and
+/// from the bytes of fusebox's literals.
 trait Elements {
     fn set(&mut self, bytes: &[u8]);
     fn bytes(&self) -> Vec<u8>;
@@ -74,8 +75,8 @@ macro_rules! numbers {
 
 numbers! { u8, i32, i64, u32, u64, f32, f64, }
 
-/// Returns the field of a message for elements of a type. Types without a field of numbers are
-/// written as plain bytes.
+/// Returns the field of a message that holds elements of this type. If messages have no field of
+/// numbers for a type, its elements are written as plain bytes.
 fn elements(message: &mut data::Literal, element_type: ElementType) -> &mut dyn Elements {
     match element_type {
         ElementType::Pred => &mut message.preds,
@@ -153,7 +154,7 @@ fn read_array_literal(message: &mut data::Literal, shape: &ArrayShape) -> Result
         .map_err(|expected| format!("needs {expected} bytes"))
 }
 
-/// Sign-extends signed sub-byte values to a byte, and zero-extends unsigned ones.
+/// Sign-extends signed sub-byte values to a byte, and zero-extends unsigned sub-byte values.
 fn normalise_narrow(stored: &mut [u8], element_type: ElementType) {
     let bits = element_type.bits();
     if bits >= 8 || element_type == ElementType::Pred {
@@ -169,8 +170,8 @@ fn normalise_narrow(stored: &mut [u8], element_type: ElementType) {
     }
 }
 
-/// Returns for each element, in the order of the layout, its row-major position. `None` if both
-/// orders are equal.
+/// Returns the row-major positions of the elements, in the order of the layout. Returns `None` if
+/// both orders are equal.
 fn physical_order(dims: &[i64], layout: Option<&Layout>) -> Option<Vec<usize>> {
     let layout = layout.filter(|layout| !layout.is_row_major())?;
     let rank = dims.len();

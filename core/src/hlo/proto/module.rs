@@ -6,7 +6,7 @@ use super::data::{self, messages};
 use crate::hlo::{ConvDims, FileLocation, Opcode, SliceDim};
 
 messages! {
-    /// A name and a text, for content that XLA's fields cannot hold.
+    /// An attribute as text, for content that XLA's fields cannot hold.
     TextAttribute {
         name: String = 1 [string],
         value: String = 2 [string],
@@ -86,17 +86,18 @@ messages! {
         num_carries: i64 = 95 [int64],
         is_associative: i32 = 96 [int32],
         backend_config_payload: Option<data::Payload> = 99 [message, optional],
-        /// All attributes that are kept as text, if the fields above do not represent them
-        /// completely.
+        /// All attributes that fusebox keeps as text, if the fields above do not represent these
+        /// attributes completely.
         text: Option<TextAttributes> = 100001 [message, optional],
-        /// The original name, if another computation has an instruction of the same name. XLA
-        /// requires unique names, so `name` then differs from the original name.
+        /// The original name of the instruction, if another computation has an instruction with the
+        /// same name. In this case `name` differs from the original name, because XLA requires
+        /// unique names.
         own_name: Option<String> = 100002 [string, optional],
     }
 }
 
-/// Accessors of the messages in an instruction's fields. An accessor creates a message that is
-/// missing.
+/// Accessors of messages that are fields of an instruction. If a message is missing, the accessor
+/// creates it.
 impl Instruction {
     pub fn gather(&mut self) -> &mut data::GatherDimensions {
         self.gather_dimension_numbers.get_or_insert_default()
@@ -110,8 +111,8 @@ impl Instruction {
         self.ragged_dot_dimension_numbers.get_or_insert_default()
     }
 
-    /// The dimension numbers of a dot. For a ragged dot, they are inside the ragged dimension
-    /// numbers.
+    /// Returns the dimension numbers of a dot. For a ragged dot, the ragged dimension numbers
+    /// contain them.
     pub fn dot(&mut self) -> &mut data::DotDimensions {
         if self.opcode == Opcode::RaggedDot.name() {
             self.ragged_dot().dot_dimension_numbers.get_or_insert_default()
@@ -157,7 +158,8 @@ messages! {
 
     StackFrame {
         file_location_id: i32 = 1 [int32],
-        /// Row of the parent, or 0 if there is none. This number is one less than in the text.
+        /// Row of the parent, or 0 if there is none. This number is one less than the number in HLO
+        /// text.
         parent_frame_id: i32 = 2 [int32],
     }
 

@@ -1,7 +1,7 @@
 //! Replaces names that HLO text cannot hold: empty names, and names with blanks, brackets or line
 //! ends. A protobuf may contain these names. Modules are printed and read again at the plugin
-//! boundary, by host operations, and when they are dumped or reproduced. So text must be able to
-//! hold all names.
+//! boundary and by host operations. Dumps and reproductions also contain modules as text. So text
+//! must be able to hold all names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,8 +13,8 @@ const REPLACEMENT: char = '_';
 /// Prefix for a name that the parser would not read as a name.
 const PREFIX: &str = "n_";
 
-/// Renames computations and instructions whose names text cannot hold. Different names of one scope
-/// remain different. Names that text can hold remain unchanged.
+/// Renames computations and instructions if HLO text cannot hold their names. Names that differ in
+/// one scope still differ afterwards. All other names remain unchanged.
 pub(super) fn make_readable(module: &mut Module) {
     if !module.name.is_empty() {
         rename([&mut module.name]);

@@ -6,8 +6,8 @@ use super::text_attributes::other_attributes;
 use crate::hlo::attribute::{Attribute, InField, Reader, Writer};
 use crate::hlo::{ComputationId, Literal, Op, Opcode};
 
-/// Reads the operation of a message. `called` contains the computations that it calls, in the
-/// message's order.
+/// Reads the operation of a message. `called` contains the computations that the operation calls,
+/// in the message's order.
 pub(super) fn read_op(message: &mut Instruction, called: &[ComputationId]) -> Result<Op, String> {
     let opcode: Opcode = message.opcode.parse().map_err(|()| format!("unknown opcode `{}`", message.opcode))?;
     let called = in_message_order(opcode, called.to_vec());
@@ -19,8 +19,8 @@ pub(super) fn write_op(message: &mut Instruction, op: &Op) {
     op.write(&mut IntoMessage(message));
 }
 
-/// Converts the order of an operation's computations to the message's order, or back. In a message,
-/// a loop's body comes before its condition.
+/// Converts an operation's list of computations from the order of [`Op`] to the order of the
+/// message, or back. In a message, a loop's body comes before its condition.
 pub(super) fn in_message_order(opcode: Opcode, mut called: Vec<ComputationId>) -> Vec<ComputationId> {
     if opcode == Opcode::While && called.len() > 1 {
         called.swap(0, 1);

@@ -21,7 +21,7 @@ use crate::hlo::{
 ///
 /// # Errors
 /// Returns the first fault. A module that can be read may still be invalid.
-/// [`verify`](crate::hlo::verify) checks this.
+/// [`verify`](crate::hlo::verify) checks whether it is valid.
 pub fn read_proto(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
     let fault = |subject: Option<String>, message: String| {
         vec![Diagnostic { file: String::new(), span: Span::default(), subject, message, source_line: String::new() }]
@@ -31,7 +31,7 @@ pub fn read_proto(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
     read_module(message).map_err(|error| fault(error.subject, error.message))
 }
 
-/// A fault, and the instruction or computation that has it.
+/// A fault, with the name of the instruction or computation that contains the fault.
 struct Fault {
     subject: Option<String>,
     message: String,
@@ -71,7 +71,7 @@ fn read_module(mut message: module::Module) -> Result<Module, Fault> {
         input_output_alias: read_aliases(&message)?,
         buffer_donor: message.buffer_donor.iter().flat_map(|donor| &donor.entries).map(donor).collect(),
         entry_layout: if extension.no_entry_layout { None } else { read_entry_layout(&message)? },
-        // Zero means that another program wrote the module. XLA keeps these numbers outside the
+        // Zero means that fusebox did not write the module. XLA keeps these numbers outside the
         // module.
         replica_count: extension.replica_count.max(1),
         num_partitions: extension.num_partitions.max(1),
@@ -83,9 +83,8 @@ fn read_module(mut message: module::Module) -> Result<Module, Fault> {
     Ok(module)
 }
 
-/// Returns the positions from 0 to `count - 1` in an order in which each position comes after all
-/// positions that it needs. The order is ascending if that is possible. The error is a position on
-/// a cycle.
+/// Returns the positions from 0 to `count - 1`. Each position comes after all positions that it
+/// needs. The order is ascending if that is possible. The error is a position on a cycle.
 fn topological_order(count: usize, needs: impl Fn(usize) -> Vec<usize>) -> Result<Vec<usize>, usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
@@ -212,8 +211,8 @@ fn read_instruction(
     Ok(Instruction { name, shape, op, operands, extra, span: Span::default() })
 }
 
-/// Copies a large configuration into its instruction. Newer modules have these configurations in a
-/// list outside the instructions.
+/// Copies a large configuration into its instruction. Newer modules contain large configurations in
+/// a list outside the instructions.
 fn resolve_payload(message: &mut module::Instruction, payloads: &[Vec<u8>]) -> Result<(), String> {
     let Some(payload) = message.backend_config_payload.take() else { return Ok(()) };
     if !payload.value.is_empty() {

@@ -47,7 +47,7 @@ fn write_layout(layout: Option<&Layout>, rank: usize) -> data::Layout {
 }
 
 /// Parses the suffix of a layout: tiles, element size, memory space and tail padding. Returns
-/// `None` if it contains anything else.
+/// `None` if the suffix contains anything else.
 fn parse_suffix(suffix: &str) -> Option<data::Layout> {
     let mut layout = data::Layout::default();
     let mut cursor = Cursor::new(suffix);
@@ -104,7 +104,7 @@ pub(super) fn read_shape(message: &data::Shape) -> Result<Shape, String> {
     }
 }
 
-/// Reads a shape, and fails if it is missing.
+/// Reads a shape, and fails if the shape is missing.
 pub(super) fn read_required(message: Option<&data::Shape>, what: &str) -> Result<Shape, String> {
     message.ok_or_else(|| format!("{what} has no shape")).and_then(read_shape)
 }

@@ -83,8 +83,8 @@ pub(super) fn integers(cursor: &mut Cursor, close: u8) -> Option<Vec<i64>> {
     cursor.list(close, |cursor| cursor.integer("a number")).ok()
 }
 
-/// Reads `<=[2,4]T(1,0)`. Returns the dimensions of an array of the numbers 0, 1, 2, …, and the
-/// order in which the dimensions of this array are read.
+/// Reads `<=[2,4]T(1,0)`. The text describes an array that contains the numbers 0, 1, 2, …. Returns
+/// the dimensions of this array, and the order in which they are read.
 pub(super) fn iota(cursor: &mut Cursor) -> Option<(Vec<i64>, Vec<i32>)> {
     cursor.eat_symbol("<=[").then_some(())?;
     let dims = integers(cursor, b']')?;

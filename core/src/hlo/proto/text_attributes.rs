@@ -8,7 +8,7 @@ use crate::hlo::text::lexer::Cursor;
 use crate::hlo::text::print::{braced, joined, quoted};
 use crate::hlo::{Extra, Op, Opcode};
 
-/// Names, each at the index that is its number in XLA.
+/// Names in HLO text. The index of a name is the number that XLA gives it.
 pub(super) const API_VERSIONS: &[&str] = &[
     "API_VERSION_UNSPECIFIED",
     "",
@@ -17,7 +17,7 @@ pub(super) const API_VERSIONS: &[&str] = &[
     "API_VERSION_TYPED_FFI",
 ];
 
-/// Names, each at the index that is its number in XLA.
+/// Names in HLO text. The index of a name is the number that XLA gives it.
 const ALGORITHMS: &[&str] = &[
     "",
     "dot_any_f8_any_f8_f32",
@@ -35,7 +35,7 @@ const ALGORITHMS: &[&str] = &[
     "dot_bf16_bf16_f32_x9",
 ];
 
-/// Names, each at the index that is its number in XLA.
+/// Names in HLO text. The index of a name is the number that XLA gives it.
 const PRECISIONS: &[&str] = &["default", "high", "highest"];
 
 fn name_of(names: &[&str], number: i32) -> String {
@@ -43,7 +43,7 @@ fn name_of(names: &[&str], number: i32) -> String {
 }
 
 pub(super) fn api_version_name(number: i32) -> String {
-    // Zero means that the field was not written. The call then uses the original version.
+    // A field that was not written contains zero. The call then uses the original version.
     if number == 0 { String::new() } else { name_of(API_VERSIONS, number) }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn aliasing_text(entries: &[data::OutputOperandAliasing]) -> String {
     format!("{{{}}}", joined(entries.iter().map(entry), ", "))
 }
 
-/// Sets the fields of one attribute, if there are fields for it and its text has the usual form.
+/// Sets the fields of one attribute, if messages have such fields and the text has the usual form.
 pub(super) fn write_attribute(message: &mut Instruction, name: &str, text: &str) {
     let mut cursor = Cursor::new(text);
     let number = || text.parse::<i64>().unwrap_or_default();
@@ -221,7 +221,8 @@ pub(super) fn other_attributes(message: &Instruction) -> Vec<(String, String)> {
     list
 }
 
-/// Returns the attributes that the `Op` of any other operation does not contain.
+/// Returns the attributes of an operation that is not kept verbatim, except those that its `Op`
+/// contains.
 pub(super) fn kept_attributes(message: &Instruction, opcode: Opcode) -> Vec<(String, String)> {
     let mut list = Vec::new();
     let precisions = message.precision_config.as_ref().map_or(&[][..], |config| &config.operand_precision);
@@ -270,7 +271,8 @@ pub(super) fn all_text(op: &Op, extra: Option<&Extra>) -> TextAttributes {
     TextAttributes { list }
 }
 
-/// Restores the text attributes of an instruction, replacing the values decoded from its fields.
+/// Restores the text attributes of an instruction. They replace the values that were decoded from
+/// the instruction's fields.
 pub(super) fn apply_text(text: &TextAttributes, op: &mut Op, extra: &mut Extra) {
     if let Op::Other { called, attributes, .. } = op {
         attributes.clear();

@@ -65,7 +65,7 @@ fn module_message(module: &Module) -> module::Module {
     }
 }
 
-/// Renames instructions whose names an earlier computation already uses.
+/// Renames an instruction if an earlier computation already uses its name.
 fn with_unique_names(mut computations: Vec<module::Computation>) -> Vec<module::Computation> {
     let mut used: HashSet<String> = HashSet::new();
     let given = computations.iter().flat_map(|computation| &computation.instructions);
@@ -237,7 +237,8 @@ fn metadata_message(metadata: &Metadata) -> data::Metadata {
     message
 }
 
-/// Adds the instruction's text attributes if reading the fields back would not restore them.
+/// Adds the instruction's text attributes to the message if a reader could not restore them from
+/// the other fields.
 fn add_text(message: &mut module::Instruction, instruction: &Instruction, called: &[ComputationId]) {
     if matches!(instruction.op, Op::Constant(_)) && instruction.extra.is_none() {
         return;

@@ -6,8 +6,9 @@
 use super::lexer::Cursor;
 use super::source::{Fault, Parse, ensure_at};
 
-/// Largest number of attributes of an instruction. It is more than twice the number that any
-/// operation has. There is a limit because lists are searched linearly.
+/// Largest number of attributes of an instruction. This number is more than twice the number of
+/// attributes of any HLO operation. The limit is needed because the parser searches lists of
+/// attributes linearly.
 const MAX_ATTRIBUTES: usize = 64;
 
 pub(crate) struct Attribute<'t> {
@@ -16,7 +17,7 @@ pub(crate) struct Attribute<'t> {
     pub value: Cursor<'t>,
 }
 
-/// The attributes of one instruction (or header) that were not read yet.
+/// The attributes of one instruction or of the header that the parser has not read yet.
 pub(crate) struct Attributes<'t> {
     /// Location of the instruction or header, for faults about missing attributes.
     at: usize,
@@ -62,7 +63,7 @@ impl<'t> Attributes<'t> {
 }
 
 impl<'t> Attribute<'t> {
-    /// Reads the value. Fails if `read` leaves part of it unread.
+    /// Reads the value. Fails if `read` leaves part of the value unread.
     pub(crate) fn read<T>(self, read: impl FnOnce(&mut Cursor<'t>) -> Parse<T>) -> Parse<T> {
         let mut value = self.value;
         let result = read(&mut value)?;

@@ -19,8 +19,8 @@ pub(crate) struct Parser<'t> {
     broken: HashSet<&'t str>,
     generated_names: HashSet<String>,
     diagnostics: Vec<Diagnostic>,
-    /// Computation and instruction names that were undefined when they were used. Each has the
-    /// index of its diagnostic.
+    /// Names of computations and instructions that were used before they were defined. The number
+    /// is the index of the diagnostic about the name.
     undefined: Vec<(usize, String)>,
     /// Nesting depth of inline computations.
     depth: usize,
@@ -128,8 +128,8 @@ impl<'t> Parser<'t> {
         self.diagnostics.push(self.source.diagnostic(fault, subject.map(str::to_owned)));
     }
 
-    /// Changes the messages about computations that the text defines after their use. The new
-    /// messages say that the order is wrong.
+    /// Changes the message about a computation if the text defines the computation after its use.
+    /// The new message says that the order is wrong.
     fn explain_late_definitions(&mut self) {
         for (index, name) in std::mem::take(&mut self.undefined) {
             if let Some(id) = self.by_name.get(name.as_str()) {
@@ -141,8 +141,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Changes "not defined" to "used before its definition" for names that a scope defines after
-    /// their use.
+    /// Changes the message "not defined" to "used before its definition" if a scope defines the
+    /// name after its use.
     pub(super) fn explain_late_instructions(&mut self, scope: &Scope<'t>, from: usize) {
         for (index, name) in &self.undefined {
             if *index >= from
@@ -246,7 +246,7 @@ impl<'t> Parser<'t> {
         Ok(Computation { name, instructions: scope.instructions, root, execution_thread: None, span })
     }
 
-    /// Checks that a signature agrees with its computation.
+    /// Checks that a signature agrees with the computation that follows it.
     fn check_signature(&self, computation: &Computation, signature: Signature) -> Parse<()> {
         let root = &computation.root_instruction().shape;
         let (at, any) = (signature.at, !self.diagnostics.is_empty());
@@ -263,7 +263,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads the value of an attribute that is a computation: its name, or its body in braces.
+    /// Reads the value of an attribute whose value is a computation. The text is the computation's
+    /// name, or its body in braces.
     pub(super) fn computation_reference(&mut self, cursor: &mut Cursor<'t>) -> Parse<ComputationId> {
         let at = cursor.at();
         if cursor.eat(b'{') {

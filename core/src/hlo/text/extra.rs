@@ -31,7 +31,7 @@ impl CommonAttributes {
     }
 }
 
-/// Names of attributes that any instruction may have and that are kept verbatim.
+/// Names of attributes that any instruction may have. The parser keeps these attributes verbatim.
 const KEPT_ON_ALL: &[&str] = &["statistics", "origin", "original_value", "result_accuracy"];
 
 impl<'t> Parser<'t> {

@@ -57,7 +57,7 @@ impl InText for f32 {
     }
 }
 
-/// A string is the text of the value, verbatim.
+/// A string contains the text of an attribute's value, verbatim.
 impl InText for String {
     fn read(value: &mut Cursor, _name: &str) -> Parse<Self> {
         Ok(value.rest_of_value().to_owned())

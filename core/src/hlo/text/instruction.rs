@@ -11,8 +11,8 @@ use super::shapes::{shape, shape_follows};
 use super::source::{Fault, Parse, Source, ensure_at};
 use crate::hlo::{InstrId, Instruction, Op, Opcode, Shape, Span, infer_shape};
 
-/// Largest nesting depth of operands and of inline computations. Each level needs far more stack
-/// than a level of a tuple.
+/// Largest nesting depth of operands and of inline computations. One of these levels needs far more
+/// stack than a level of a tuple.
 pub(super) const MAX_BODY_NESTING: usize = 32;
 
 /// The instructions of the computation being read.
@@ -30,13 +30,14 @@ pub(crate) struct Scope<'t> {
     elements: HashMap<(InstrId, i64), InstrId>,
     /// The instruction being read, and its location.
     current: Option<(&'t str, usize)>,
-    /// Whether an undefined name becomes a parameter of the shape that is written before the name.
+    /// Whether an undefined name becomes a parameter. The text before the name is the parameter's
+    /// shape.
     pub implicit_parameters: bool,
 }
 
 impl<'t> Scope<'t> {
-    /// Returns the name of the instruction that failed, and marks it as broken so that its uses are
-    /// not reported.
+    /// Returns the name of the instruction that could not be read. Marks the instruction as broken,
+    /// so that its uses are not reported.
     pub(super) fn take_current(&mut self, source: &Source) -> Option<&'t str> {
         let (name, at) = self.current.take()?;
         if !self.names.contains_key(name) {
@@ -60,8 +61,8 @@ impl<'t> Scope<'t> {
         Err(Fault { at, message, undefined: Some(name.to_owned()) })
     }
 
-    /// Returns an operand of an instruction outside of a computation. Adds a parameter if the name
-    /// is new.
+    /// Returns the operand `name` of an instruction that is not in a computation. Adds a parameter
+    /// if the name is new.
     fn find_or_add_parameter(&mut self, name: &'t str, shape: &Shape, span: Span) -> InstrId {
         if let Some(&id) = self.names.get(name) {
             return id;
@@ -149,8 +150,8 @@ impl<'t> Parser<'t> {
         Ok(Instruction { name, shape, op, operands, extra: extra.into_box(), span })
     }
 
-    /// Reads the content of the parentheses. These are the operands or, for a constant or
-    /// parameter, the whole operation.
+    /// Reads the content of the parentheses. The parentheses of a constant or parameter contain the
+    /// whole operation. Other parentheses contain the operands.
     fn parentheses(
         &mut self,
         cursor: &mut Cursor<'t>,
@@ -176,8 +177,8 @@ impl<'t> Parser<'t> {
         Ok((Vec::new(), Some(op)))
     }
 
-    /// Reads an operand: `[shape] [%]name`, `name#1#0` (elements of tuples), or a nested
-    /// instruction.
+    /// Reads an operand. Its text is `[shape] [%]name`, an element of a tuple (`name#1#0`), or a
+    /// nested instruction.
     pub(super) fn operand(&mut self, cursor: &mut Cursor<'t>, scope: &mut Scope<'t>, depth: usize) -> Parse<InstrId> {
         let start = *cursor;
         let shape_at = cursor.at();

@@ -1,13 +1,13 @@
 //! Reads words, numbers, strings and punctuation from a range of the text.
 //!
 //! HLO text has no token grammar that is independent of context (`2x3`, `0_1x0_0`,
-//! `b01f_01io->b01f` and `1e-5` overlap). So a [`Cursor`] returns *words*, which are maximal
-//! sequences of characters that names and numbers can contain. The caller decides the meaning of a
-//! word.
+//! `b01f_01io->b01f` and `1e-5` overlap). So a [`Cursor`] returns *words*. A word is a sequence, as
+//! long as possible, of characters that can occur in names and numbers. The caller decides the
+//! meaning of a word.
 
 use super::source::{Fault, Parse};
 
-/// Words that cannot be names, because the parser gives them another meaning if they have no `%`.
+/// Words that cannot be names. Without `%`, the parser gives these words another meaning.
 const KEYWORDS: &[&str] = &["HloModule", "ENTRY", "ROOT", "FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
 /// Whether the parser reads a text as one name.
@@ -43,7 +43,7 @@ impl<'t> Cursor<'t> {
         self.pos = at.min(self.end);
     }
 
-    /// Whether the next byte is `byte`, without a blank before it.
+    /// Whether the next byte is `byte`. Does not skip blanks.
     pub(crate) fn touches(&self, byte: u8) -> bool {
         self.bytes().get(self.pos) == Some(&byte)
     }
@@ -96,7 +96,7 @@ impl<'t> Cursor<'t> {
         Err(self.unexpected(&format!("`{}` {context}", byte as char)))
     }
 
-    /// Returns the fault that the text does not continue with `expected`.
+    /// Returns the fault that the text does not continue with `expected`, as the parser requires.
     pub(crate) fn unexpected(&mut self, expected: &str) -> Fault {
         let at = self.at();
         Fault::new(at, format!("expected {expected}, found {}", self.describe_next()))
@@ -182,7 +182,7 @@ impl<'t> Cursor<'t> {
         parse_integer(word).ok_or_else(|| Fault::new(at, format!("expected {what} (a 64-bit integer), found `{word}`")))
     }
 
-    /// Reads an integer that has 32 bits in a serialised module.
+    /// Reads an integer that serialised modules store in 32 bits.
     pub(crate) fn integer32(&mut self, what: &str) -> Parse<i64> {
         let at = self.at();
         let number = self.integer(what)?;
@@ -192,7 +192,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Reads `{1,2,3}`, which may be empty.
+    /// Reads a list like `{1,2,3}`. The list may be empty.
     pub(crate) fn integers(&mut self, what: &str) -> Parse<Vec<i64>> {
         self.expect(b'{', &format!("before {what}"))?;
         self.list(b'}', |cursor| cursor.integer(what))
@@ -246,15 +246,15 @@ impl<'t> Cursor<'t> {
         Ok(&self.text[start..self.pos])
     }
 
-    /// Returns a cursor over the text inside the next pair of brackets, and moves this cursor
-    /// behind the pair.
+    /// Returns a cursor over the text inside the next pair of brackets, and moves `self` behind the
+    /// pair.
     pub(crate) fn inside(&mut self) -> Parse<Cursor<'t>> {
         let start = self.at();
         self.skip_balanced()?;
         Ok(Cursor { text: self.text, pos: start + 1, end: self.pos - 1 })
     }
 
-    /// The unread text of the range.
+    /// Returns the unread text of the range.
     pub(crate) fn rest(&self) -> &'t str {
         &self.text[self.pos..self.end]
     }
@@ -271,7 +271,7 @@ impl<'t> Cursor<'t> {
         if self.is_done() { Ok(()) } else { Err(self.unexpected(&format!("nothing more in {what}"))) }
     }
 
-    /// Skips a pair of brackets with everything nested in it. Does not recurse, because the nesting
+    /// Skips a pair of brackets and everything between them. Does not recurse, because the nesting
     /// depth has no limit here.
     fn skip_balanced(&mut self) -> Parse<()> {
         let start = self.pos;
@@ -302,9 +302,9 @@ impl<'t> Cursor<'t> {
         Err(Fault::new(start, format!("this `{}` is not closed", bytes[start] as char)))
     }
 
-    /// Reads the value of an attribute: everything up to a comma, a blank or a closing bracket that
-    /// is not inside brackets. Returns a cursor over exactly this text, and moves this cursor
-    /// behind it.
+    /// Reads the value of an attribute. The value ends before the first comma, blank or closing
+    /// bracket that is outside of nested brackets. Returns a cursor over the value, and moves
+    /// `self` behind the value.
     pub(crate) fn attribute_value(&mut self) -> Parse<Cursor<'t>> {
         self.skip_blank();
         let start = self.pos;
@@ -326,7 +326,7 @@ impl<'t> Cursor<'t> {
         Ok(Cursor { text: self.text, pos: start, end: self.pos })
     }
 
-    /// Skips the statement that starts at an offset. Stops at the end of a line that is not inside
+    /// Skips the statement that starts at an offset. Stops at the first line end outside of
     /// brackets, or at the brace that closes the body. Always moves past `start`.
     pub(crate) fn skip_statement(&mut self, start: usize) {
         self.pos = start;
@@ -437,8 +437,8 @@ fn take_digits(bytes: &[u8], pos: &mut usize, at_most: usize, radix: u32) -> u8 
     value as u8
 }
 
-/// Parses a 64-bit integer. Values above `i64::MAX` that fit `u64` keep their bits, as in XLA's
-/// parser.
+/// Parses a 64-bit integer. A value above `i64::MAX` that fits into `u64` keeps its bits, as in
+/// XLA's parser.
 pub(crate) fn parse_integer(word: &str) -> Option<i64> {
     word.parse::<i64>().ok().or_else(|| word.parse::<u64>().ok().map(|value| value as i64))
 }

@@ -6,7 +6,8 @@ use super::{Elided, ParseOptions};
 use crate::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Literal, Shape};
 use crate::random::SplitMix64;
 
-/// Reads a constant of the given shape. The constant must have the nesting of the shape.
+/// Reads a constant of the given shape. The braces of the constant must be nested as the shape
+/// requires.
 pub(crate) fn literal(cursor: &mut Cursor, shape: &Shape, options: &ParseOptions) -> Parse<Literal> {
     match shape {
         Shape::Array(array) => array_literal(cursor, array, options).map(Literal::Array),
@@ -72,7 +73,7 @@ fn filler(shape: &ArrayShape, options: &ParseOptions) -> Option<Vec<u8>> {
     Some(data)
 }
 
-/// Reads the elements in row-major order, in one level of braces per dimension.
+/// Reads the elements in row-major order. There is one level of braces per dimension.
 fn elements(cursor: &mut Cursor, shape: &ArrayShape) -> Parse<Vec<u8>> {
     let rank = shape.rank();
     let mut data = Vec::new();
@@ -163,7 +164,7 @@ fn payload(cursor: &mut Cursor) -> Parse<Option<u64>> {
     Ok(Some(value))
 }
 
-/// A number as the text writes it.
+/// A number in the form in which the text writes it.
 enum Number<'t> {
     Integer { value: i128, word: &'t str },
     Decimal { value: f64, word: &'t str },
@@ -216,7 +217,7 @@ fn integer_bits(element_type: ElementType, number: Number) -> Result<u64, String
     } else {
         (0, (1i128 << bits) - 1)
     };
-    // XLA's parser keeps the bits of unsigned 64-bit values in `s64`.
+    // XLA's parser accepts unsigned 64-bit values in an `s64` constant, and keeps their bits.
     let high = if element_type == ElementType::S64 { u64::MAX.into() } else { high };
     ensure!((low..=high).contains(&value), "{value} is out of range for {element_type}, which holds {low} to {high}");
     Ok(value as u64)
@@ -225,7 +226,7 @@ fn integer_bits(element_type: ElementType, number: Number) -> Result<u64, String
 fn float_bits(element_type: ElementType, format: FloatFormat, number: Number) -> Result<u64, String> {
     let (value, word) = match number {
         Number::Nan { negative, payload } => return nan_bits(element_type, format, negative, payload),
-        // An integer zero keeps its sign, because negative zero is printed as `-0`.
+        // An integer zero keeps its sign, because XLA prints negative zero as `-0`.
         Number::Integer { value: 0, word } => (if word.starts_with('-') { -0.0 } else { 0.0 }, word),
         Number::Integer { value, word } => (value as f64, word),
         Number::Decimal { value, word } => (value, word),

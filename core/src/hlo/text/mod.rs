@@ -4,9 +4,9 @@
 //! Cursor (words, brackets) -> header, computations, instructions -> Module -> print
 //! ```
 //!
-//! The parser reports every fault that it can find. After a fault, it continues at the next line.
-//! It accepts text from JAX's lowering, optimised text, and computations without a `HloModule`
-//! line.
+//! The parser reports every fault that it can find. After a fault, the parser continues at the next
+//! line. The parser accepts text from JAX's lowering, optimised text, and computations without a
+//! `HloModule` line.
 
 mod attributes;
 mod computation;
@@ -34,7 +34,7 @@ use super::{Diagnostic, Module};
 pub struct ParseOptions {
     /// Treatment of elided constants (`{...}`).
     pub elided: Elided,
-    /// Size of the largest elided constant to fill, in bytes.
+    /// Size, in bytes, of the largest elided constant that the parser may fill.
     pub largest_filler: i64,
     /// Number of faults after which the parser stops.
     pub max_diagnostics: usize,
@@ -48,8 +48,8 @@ pub enum Elided {
     Refuse,
     /// Fill with zeros.
     Zero,
-    /// Fill floats with multiples of 1/16 from -1 to below 1, all other types with 0 or 1. Every
-    /// reading gives the same values.
+    /// Fill floats with multiples of 1/16 that are at least -1 and below 1. Fill all other types
+    /// with 0 or 1. The values are the same whenever a text is read.
     Random,
 }
 
@@ -59,16 +59,16 @@ impl Default for ParseOptions {
     }
 }
 
-/// Reads a module. `file` is its name in diagnostics.
+/// Reads a module. Diagnostics contain `file` as the name of the text.
 ///
 /// # Errors
 /// Returns all faults of the text. A module that can be read may still be invalid.
-/// [`verify`](super::verify) checks this.
+/// [`verify`](super::verify) checks whether it is valid.
 pub fn parse_module(text: &str, file: &str) -> Result<Module, Vec<Diagnostic>> {
     parse_module_with(text, file, &ParseOptions::default())
 }
 
-/// Reads a module like [`parse_module`], with options.
+/// Reads a module like [`parse_module`], with the settings `options`.
 ///
 /// # Errors
 /// See [`parse_module`].

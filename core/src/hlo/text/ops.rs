@@ -15,13 +15,13 @@ struct FromText<'p, 'a, 't> {
 }
 
 impl<'t> Parser<'t> {
-    /// Reads an operation, except for constants and parameters, whose content is in the
-    /// parentheses.
+    /// Reads an operation. Constants and parameters are read elsewhere, because their content is in
+    /// the parentheses.
     pub(crate) fn op(&mut self, opcode: Opcode, at: usize, attributes: &mut Attributes<'t>) -> Parse<Op> {
         Op::read(opcode, &mut FromText { parser: self, attributes, at })
     }
 
-    /// Reads the computations of a braced list.
+    /// Reads a braced list of computations.
     fn callees(&mut self, value: &mut Cursor<'t>) -> Parse<Vec<ComputationId>> {
         value.expect(b'{', "before the computations")?;
         value.list(b'}', |value| self.computation_reference(value))
@@ -93,8 +93,8 @@ impl Reader for FromText<'_, '_, '_> {
     }
 }
 
-/// Returns the names of the attributes that an operation may have in addition to those of its
-/// [`Op`]. They are kept and printed, and do not affect the value.
+/// Returns the names of the attributes that an operation may have in addition to the attributes of
+/// its [`Op`]. Fusebox keeps and prints the additional attributes, which do not affect the result.
 pub(crate) fn kept_attributes(opcode: Opcode) -> &'static [&'static str] {
     match opcode {
         Opcode::Dot | Opcode::RaggedDot | Opcode::ScaledDot => &["operand_precision"],

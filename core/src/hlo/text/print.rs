@@ -1,4 +1,4 @@
-//! Prints modules as text from which the parser reads the same module.
+//! Prints modules as text. The parser reads an equal module from this text.
 
 use std::fmt::{self, Write};
 
@@ -16,7 +16,7 @@ pub struct PrintOptions {
     /// Number of elements above which a constant is printed as `{...}`. By default, the parser
     /// rejects this form.
     pub elide_above: Option<usize>,
-    /// Omit the origin of instructions: `metadata` and its tables.
+    /// Omit the origin of instructions, which is in `metadata` and in the debug tables.
     pub omit_metadata: bool,
 }
 
@@ -44,7 +44,7 @@ fn text(module: &Module, options: &PrintOptions, names: Names) -> String {
     printer.out
 }
 
-/// The names of instructions and computations.
+/// The names that are printed for instructions and computations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     Own,
@@ -130,8 +130,8 @@ impl Printer<'_> {
         })
     }
 
-    /// Prints a table: its title, and its rows with numbers from 1. Prints nothing if there are no
-    /// rows.
+    /// Prints the title of a table, and its rows with numbers from 1. Prints nothing if there are
+    /// no rows.
     fn table<T>(&mut self, title: &str, rows: &[T], text: impl Fn(&T) -> String) -> fmt::Result {
         if !rows.is_empty() {
             writeln!(self.out, "\n{title}")?;

@@ -23,13 +23,13 @@ pub(super) fn write_literal(out: &mut String, literal: &Literal, options: &Print
     }
 }
 
-/// Prints the elements in one level of braces per dimension.
+/// Prints the elements, with one level of braces per dimension.
 fn write_array(out: &mut String, array: &ArrayLiteral) -> fmt::Result {
     let rank = array.dims.len();
     if rank == 0 {
         return write_element(out, array, 0);
     }
-    // Index within each open level of braces.
+    // Index of the next element in each open level of braces.
     let mut at = vec![0i64];
     let mut next = 0;
     out.push('{');

@@ -5,8 +5,8 @@ use super::source::{Fault, Parse, ensure_at};
 use crate::hlo::shape::MAX_RANK;
 use crate::hlo::{ArrayShape, ElementType, Layout, Shape};
 
-/// Largest nesting depth of tuples. Programs use a few levels. The limit protects the stack,
-/// because reading and comparing tuples recurses.
+/// Largest nesting depth of tuples. Programs use a few levels. Functions that read and compare
+/// tuples recurse, so the limit protects the stack.
 pub(crate) const MAX_NESTING: usize = 256;
 
 /// Whether the next text is a shape, not an opcode or a name.
@@ -65,7 +65,7 @@ fn array(cursor: &mut Cursor, element_type: ElementType) -> Parse<ArrayShape> {
     Ok(ArrayShape { element_type, dims, dynamic, layout })
 }
 
-/// Reads a size, and whether it is only a bound.
+/// Reads the size of a dimension, and whether this size is only a bound.
 fn dimension(cursor: &mut Cursor) -> Parse<(i64, bool)> {
     let at = cursor.at();
     ensure_at!(!cursor.eat(b'?'), at, "dimensions without a bound, `?`, are not supported");

@@ -1,4 +1,4 @@
-//! The text that the parser reads. Converts byte offsets to lines, columns and diagnostics.
+//! Holds the text that the parser reads. Converts byte offsets to lines, columns and diagnostics.
 
 use crate::hlo::span::shown_line;
 use crate::hlo::{Diagnostic, Span};
@@ -32,7 +32,7 @@ pub(crate) use ensure_at;
 
 pub(crate) type Parse<T> = Result<T, Fault>;
 
-/// A text with an index of its lines.
+/// A text, with the offsets at which its lines start.
 pub(crate) struct Source<'t> {
     pub text: &'t str,
     pub file: &'t str,
@@ -49,7 +49,7 @@ impl<'t> Source<'t> {
         self.line_starts.partition_point(|&start| start as usize <= at).saturating_sub(1)
     }
 
-    /// The line with this index (from 0), without its line end.
+    /// Returns the line with this index, counted from 0. Leaves out the line end.
     pub(crate) fn line(&self, index: usize) -> &'t str {
         let Some(&start) = self.line_starts.get(index) else { return "" };
         let end = self.line_starts.get(index + 1).map_or(self.text.len(), |&next| next as usize);

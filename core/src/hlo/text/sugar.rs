@@ -41,8 +41,8 @@ impl<'t> Parser<'t> {
         let extra = self.extra(&mut attributes, opcode, scope)?;
         let op = match opcode {
             Opcode::AsyncStart => self.start(&mut attributes, inner, &operands, &shape, scope, (word, at))?,
-            // Instructions for an update or the end keep attributes of the operation. These
-            // attributes only repeat those of the start.
+            // The update and done instructions may have attributes of the operation. These
+            // attributes only repeat the attributes of the start instruction.
             _ => self.op(opcode, at, &mut attributes)?,
         };
         if let Some(unknown) = attributes.drain().next() {
@@ -52,7 +52,8 @@ impl<'t> Parser<'t> {
         Ok(Instruction { name: name.to_owned(), shape, op, operands, extra: extra.into_box(), span })
     }
 
-    /// Builds the start of an operation, and puts the operation into a separate computation.
+    /// Builds the instruction that starts an operation. Puts the operation into a separate
+    /// computation.
     fn start(
         &mut self,
         attributes: &mut Attributes<'t>,
@@ -72,7 +73,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Builds a computation that consists of a single operation. The operands become its parameters.
+/// Builds a computation that consists of a single operation. The operands become parameters of the
+/// computation.
 fn wrapper(op: Op, operands: &[InstrId], shape: &Shape, scope: &Scope, span: Span) -> Option<Computation> {
     let result = shape.as_tuple()?.get(1)?.clone();
     let parameter = |(number, id): (usize, &InstrId)| {

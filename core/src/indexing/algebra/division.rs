@@ -87,16 +87,16 @@ impl Algebra {
         Some(self.add(coarse, fine))
     }
 
-    /// Returns the quotient by `divisor` if it is the same for all values of a range.
+    /// Returns the quotient by `divisor`, if all values of a range have the same quotient.
     fn common_quotient(&self, range: Interval, divisor: i64) -> Option<i64> {
         let bounded = range.lower != i64::MIN && range.upper != i64::MAX && !range.is_empty();
         let quotient = range.lower.div_euclid(divisor);
         (bounded && quotient == range.upper.div_euclid(divisor)).then_some(quotient)
     }
 
-    /// Writes the sum as `coarse * unit + fine` with `0 <= fine < unit`, where `unit` is the
-    /// largest possible divisor of `divisor` above 1. Then `sum / divisor` is `coarse / (divisor /
-    /// unit)`. The remainder follows from `coarse` and `fine` too.
+    /// Writes the sum as `coarse * unit + fine` with `0 <= fine < unit`. Here `unit` is the largest
+    /// divisor of `divisor` for which this is possible. It exceeds 1. Then `sum / divisor` is
+    /// `coarse / (divisor / unit)`. The remainder can also be computed from `coarse` and `fine`.
     fn split(&mut self, sum: &Sum, divisor: i64) -> Option<(Ix, Ix, i64)> {
         for unit in units(sum, divisor) {
             let (mut coarse, mut fine) = split_multiples(sum, unit);
@@ -139,7 +139,7 @@ impl Algebra {
         self.fits(&result).then_some(result)
     }
 
-    /// Returns dividend and divisor of a quotient.
+    /// Returns the dividend and the divisor, if the expression is a quotient.
     pub(crate) fn as_quotient(&self, ix: Ix) -> Option<(Ix, i64)> {
         match *self.node(ix).kind {
             Kind::FloorDiv(dividend, divisor) => Some((dividend, divisor)),
@@ -147,7 +147,7 @@ impl Algebra {
         }
     }
 
-    /// Returns dividend and divisor of a remainder.
+    /// Returns the dividend and the divisor, if the expression is a remainder.
     pub(crate) fn as_remainder(&self, ix: Ix) -> Option<(Ix, i64)> {
         match *self.node(ix).kind {
             Kind::Mod(dividend, divisor) => Some((dividend, divisor)),
@@ -155,14 +155,15 @@ impl Algebra {
         }
     }
 
-    /// Returns dividend and divisor of a quotient or remainder.
+    /// Returns the dividend and the divisor, if the expression is a quotient or a remainder.
     pub(super) fn divided(&self, ix: Ix) -> Option<(Ix, i64)> {
         self.as_quotient(ix).or_else(|| self.as_remainder(ix))
     }
 }
 
-/// Returns the terms whose coefficients are multiples of `divisor`, divided by `divisor`, and the
-/// other terms. Splits the constant in the same way.
+/// Splits a sum in two. The first sum contains the terms whose coefficients are multiples of
+/// `divisor`, divided by `divisor`. The second sum contains the other terms. The sums get the
+/// quotient and the remainder of the constant.
 pub(crate) fn split_multiples(sum: &Sum, divisor: i64) -> (Sum, Sum) {
     let multiple = |&&(_, factor): &&(Ix, i64)| factor % divisor == 0;
     let whole = sum.terms.iter().filter(multiple).map(|&(term, factor)| (term, factor / divisor)).collect();
@@ -173,9 +174,10 @@ pub(crate) fn split_multiples(sum: &Sum, divisor: i64) -> (Sum, Sum) {
     )
 }
 
-/// Returns divisors of `divisor`, between 1 and `divisor`, that divide some coefficients. Larger
-/// divisors come first. They are the greatest common divisors of `divisor` and each coefficient
-/// and, for each n, the greatest common divisor of the n largest of these numbers.
+/// Returns divisors of `divisor` that divide some coefficients and are between 1 and `divisor`.
+/// Larger divisors come first. The result contains the greatest common divisor of `divisor` and
+/// each coefficient. For each n, the result also contains the greatest common divisor of the n
+/// largest of these numbers.
 fn units(sum: &Sum, divisor: i64) -> Vec<i64> {
     // The result divides `divisor`, so it fits.
     let with = |factor: i64| gcd(factor.unsigned_abs(), divisor.unsigned_abs()) as i64;

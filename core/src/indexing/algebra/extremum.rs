@@ -2,16 +2,16 @@
 
 use super::{Algebra, Ix, Kind};
 
-/// Largest number of operands of nested minima that are compared with each other.
+/// Largest number of operands of nested minima or maxima that the algebra compares with each other.
 const MAX_OPERANDS: usize = 8;
 
 impl Algebra {
-    /// The smaller of two expressions.
+    /// Returns the smaller of two expressions.
     pub fn min(&mut self, a: Ix, b: Ix) -> Ix {
         self.extremum(a, b, true)
     }
 
-    /// The larger of two expressions.
+    /// Returns the larger of two expressions.
     pub fn max(&mut self, a: Ix, b: Ix) -> Ix {
         self.extremum(a, b, false)
     }
@@ -52,8 +52,8 @@ impl Algebra {
         Some(operands)
     }
 
-    /// Whether `a` makes `b` redundant: in a minimum `a` is never larger than `b`, in a maximum
-    /// never smaller.
+    /// Whether `a` makes `b` redundant. In a minimum, this means that `a` is never larger than `b`.
+    /// In a maximum, this means that `a` is never smaller than `b`.
     fn beats(&mut self, a: Ix, b: Ix, is_min: bool) -> bool {
         let (x, y) = (self.range(a), self.range(b));
         if if is_min { x.upper <= y.lower } else { x.lower >= y.upper } {

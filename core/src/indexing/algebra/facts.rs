@@ -1,4 +1,4 @@
-//! Facts, which bound expressions more tightly than the ranges of their leaves do.
+//! Facts. A fact bounds an expression more tightly than the ranges of its leaves do.
 
 use super::sum::range_of_parts;
 use super::{Algebra, Interval, Ix, Sum};
@@ -31,8 +31,8 @@ impl Algebra {
         self.nodes[ix.0 as usize].range = range;
     }
 
-    /// Narrows the range of a sum. Uses each fact about a sum of which `sum` contains a constant
-    /// multiple.
+    /// Narrows the range of a sum. Uses a fact if `sum` contains a constant multiple of the sum
+    /// that the fact bounds.
     pub(super) fn by_facts(&self, sum: &Sum, mut range: Interval) -> Interval {
         for (known, bounds) in &self.facts {
             let Some(factor) = multiple(sum, known) else { continue };
@@ -54,7 +54,8 @@ impl Algebra {
     }
 }
 
-/// Returns the factor by which all terms of `part` occur in `sum`.
+/// Returns a factor. In `sum`, the coefficient of each term of `part` is multiplied by this factor.
+/// Returns `None` if there is no such factor.
 fn multiple(sum: &Sum, part: &Sum) -> Option<i64> {
     let &(term, coefficient) = part.terms.first()?;
     let factor = sum.coefficient(term).checked_div(coefficient)?;

@@ -1,20 +1,20 @@
 //! Index arithmetic with shared, simplified expressions.
 //!
-//! All code that computes indices uses this algebra. Canonicalisation of maps uses it to simplify
-//! expressions. Subgraph functions and lowered kernels represent their indices as expressions of
-//! the algebra until the values are needed.
+//! All code that computes indices uses this algebra. Canonicalisation of maps uses the algebra to
+//! simplify expressions. Subgraph functions and lowered kernels represent their indices as
+//! expressions of the algebra until the values are needed.
 //!
 //! An expression denotes integers computed from *leaves*: dimensions, threads, loop variables,
 //! values read at run time. Expressions are interned: equal expressions are one [`Ix`], and each is
-//! simplified once. The algebra knows three properties of each expression: the range of its values,
-//! a number that divides all of them, and the depth of the innermost scope that its leaves need. A
-//! sum has a bounded number of terms; a larger sum becomes one term of another sum. So work and
-//! memory are linear in the number of operations, for chains of any depth.
+//! simplified once. The algebra knows three properties of each expression. They are the range of
+//! its values, a number that divides all values, and the depth of the innermost scope that defines
+//! a leaf. A sum has a bounded number of terms; a larger sum becomes one term of another sum. So
+//! work and memory are linear in the number of operations, for chains of any depth.
 //!
-//! The algebra assumes that values do not overflow, which the code that computes an index
-//! guarantees. But the coefficients and constants *inside* an expression may have any size. If one
-//! of these numbers, or a value computed during a simplification, would overflow, the algebra skips
-//! the simplification and keeps the operands as separate terms.
+//! The algebra assumes that values do not overflow. Code that computes an index guarantees this.
+//! But the coefficients and constants *inside* an expression may have any size. One of these
+//! numbers, or a value computed during a simplification, could overflow. In this case, the algebra
+//! skips the simplification and keeps the operands as separate terms.
 
 mod division;
 mod extremum;
@@ -57,7 +57,8 @@ pub enum Kind {
     Max(Ix, Ix),
     /// A product of two non-constant expressions.
     Product(Ix, Ix),
-    /// A sum used as a single term, because it has too many terms or its numbers would overflow.
+    /// A sum that is used as a single term, because it has too many terms or because its numbers
+    /// would overflow.
     Whole(Ix),
 }
 
@@ -82,17 +83,16 @@ pub struct Algebra {
     facts: Vec<(Sum, Interval)>,
     quotients: FxHashMap<(Ix, i64), Ix>,
     remainders: FxHashMap<(Ix, i64), Ix>,
-    /// Number of rules applied within the current outermost operation, and the nesting depth of
-    /// operations.
+    /// `steps` is the number of rules applied within the current outermost operation. `nested` is
+    /// the nesting depth of operations.
     steps: u32,
     nested: u32,
 }
 
 /// Largest number of rules applied per operation. Realistic index expressions need tens.
 const MAX_STEPS: u32 = 2_000;
-/// Largest height of expressions that are ordered by comparing their parts. Higher expressions are
-/// ordered by height, then by creation, because comparing their parts each time would take too
-/// long.
+/// Largest height for which expressions are ordered by their parts. Higher expressions are ordered
+/// by height and then by creation, because comparing their parts each time would take too long.
 const COMPARED_HEIGHT: u32 = 32;
 
 impl Algebra {
@@ -120,12 +120,13 @@ impl Algebra {
         Rc::clone(&self.node(ix).kind)
     }
 
-    /// An interval that contains all values of an expression.
+    /// Returns an interval that contains all values of an expression.
     pub fn range(&self, ix: Ix) -> Interval {
         self.node(ix).range
     }
 
-    /// Nesting depth of the innermost leaf of an expression; 0 if it has no leaves.
+    /// Nesting depth of the innermost scope that defines a leaf of an expression; 0 if there are no
+    /// leaves.
     pub fn depth(&self, ix: Ix) -> u32 {
         self.node(ix).depth
     }
@@ -225,8 +226,8 @@ impl Algebra {
     }
 
     /// Returns a number that divides every value of an expression. Uses the numbers that the parts
-    /// store. If the parts did not store them, chains that use each part twice would take
-    /// exponential time.
+    /// store. If the parts did not store these numbers, a chain in which each expression uses the
+    /// previous expression twice would take exponential time.
     fn divisibility_of(&self, kind: &Kind) -> u64 {
         // Drops a factor if the product overflows. The result is still correct, because a factor of
         // a divisor is a divisor.
@@ -295,7 +296,7 @@ impl Algebra {
 }
 
 impl Kind {
-    /// The parts of an expression, in order.
+    /// Returns the parts of an expression, in order.
     fn parts(&self) -> impl DoubleEndedIterator<Item = Ix> {
         let (terms, operands): (&[(Ix, i64)], [Option<Ix>; 2]) = match self {
             Kind::Leaf(_) => (&[], [None, None]),
@@ -320,7 +321,7 @@ impl Kind {
     }
 }
 
-/// Returns the greatest common divisor. For 0 and `x`, it is `x`.
+/// Returns the greatest common divisor. For 0 and `x`, the result is `x`.
 pub(super) fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);

@@ -23,8 +23,8 @@ impl Algebra {
         false
     }
 
-    /// Returns the number of operations that compute these expressions if those in `known` are
-    /// already computed. Adds these expressions and all their parts to `known`, so that all calls
+    /// Returns the number of operations that the expressions `ixs` need if all expressions in
+    /// `known` are already computed. Adds `ixs` and all their parts to `known`. So all calls
     /// together take time linear in the number of expressions.
     pub fn operations_beyond<S: BuildHasher>(&self, known: &mut HashSet<Ix, S>, ixs: &[Ix]) -> u32 {
         let (mut open, mut total) = (ixs.to_vec(), 0);
@@ -48,7 +48,7 @@ impl Algebra {
         leaf
     }
 
-    /// Number of operations of an expression, without its parts.
+    /// Number of operations that an expression needs once its parts are computed.
     fn own_operations(&self, ix: Ix) -> u32 {
         match &*self.node(ix).kind {
             Kind::Leaf(_) | Kind::Whole(_) => 0,

@@ -16,7 +16,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// The coefficient of `term`, 0 if it does not occur.
+    /// Returns the coefficient of `term`; 0 if the sum does not contain `term`.
     pub fn coefficient(&self, term: Ix) -> i64 {
         self.terms.iter().find(|(known, _)| *known == term).map_or(0, |(_, coefficient)| *coefficient)
     }
@@ -105,7 +105,8 @@ impl Algebra {
         }
     }
 
-    /// Returns the expression of a sum whose terms are distinct and not sums.
+    /// Returns the expression for a sum. The terms of the sum must be distinct, and no term may be
+    /// a sum.
     pub fn sum(&mut self, mut sum: Sum) -> Ix {
         sum.terms.retain(|&(_, coefficient)| coefficient != 0);
         if sum.terms.len() > 1 && sum.terms.iter().any(|&(term, _)| self.divided(term).is_some()) {
@@ -124,9 +125,8 @@ impl Algebra {
         self.sum(Sum { terms: vec![(whole, 1)], constant })
     }
 
-    /// Whether the values of a sum that a rule has created fit into 64 bits at every point. The
-    /// values of the original expression do fit. Terms without known bounds are assumed not to
-    /// cause an overflow.
+    /// Whether all values of a sum fit into 64 bits. A rule has created this sum from an expression
+    /// whose values do fit. Terms without known bounds are assumed to cause no overflow.
     pub(super) fn fits(&self, sum: &Sum) -> bool {
         let (lower, upper) = ends(sum.constant, self.parts(sum));
         lower.is_none_or(|lower| lower >= i64::MIN.into()) && upper.is_none_or(|upper| upper <= i64::MAX.into())
@@ -143,8 +143,8 @@ impl Algebra {
     }
 }
 
-/// Returns the range of `constant` plus multiples of values. `parts` has the range and the factor
-/// of each value.
+/// Returns the range of a sum of `constant` and multiples of values. `parts` contains the range and
+/// the factor of each value.
 pub(super) fn range_of_parts(constant: i64, parts: impl Iterator<Item = (Interval, i64)> + Clone) -> Interval {
     if parts.clone().any(|(range, _)| range.is_empty()) {
         return Interval::EMPTY;

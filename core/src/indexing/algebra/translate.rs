@@ -14,8 +14,8 @@ impl Algebra {
     /// `ranges` and `runtime`.
     ///
     /// # Errors
-    /// Fails if the expression has a variable without replacement, or divides by anything but a
-    /// positive constant.
+    /// Fails if a variable of the expression has no replacement, or if a divisor is not a positive
+    /// constant.
     pub fn substitute(&mut self, expr: &Expr, dims: &[Ix], ranges: &[Ix], runtime: &[Ix]) -> Result<Ix, String> {
         let missing = || "a map refers to a variable it does not have".into();
         self.read(expr, &mut ExprMap::default(), &mut |_, node| match node {
@@ -82,8 +82,8 @@ impl Algebra {
         expr
     }
 
-    /// Returns the numbers of the leaves of an expression in order of first occurrence, each number
-    /// once.
+    /// Returns the numbers of the leaves of an expression in order of first occurrence. Each number
+    /// occurs once.
     pub fn leaves(&self, ix: Ix) -> Vec<u32> {
         let (mut found, mut seen, mut open) = (Vec::new(), FxHashSet::default(), vec![ix]);
         while let Some(ix) = open.pop() {
@@ -103,6 +103,6 @@ impl Algebra {
 pub(in crate::indexing) enum Unread<'e> {
     /// A variable.
     Variable(&'e ExprKind),
-    /// A quotient or remainder by anything but a positive constant, and its operands.
+    /// A quotient or remainder whose divisor is not a positive constant, with its operands.
     Division(&'e ExprKind, Ix, Ix),
 }

@@ -1,38 +1,39 @@
-//! Finds the operand elements from which an element of an instruction is computed, in the form that
-//! code generation needs.
+//! Finds the operand elements from which an instruction computes an element. The answer has the
+//! form that code generation needs.
 
 use super::{Reading, Reason, Site, of_operand, window};
 use crate::hlo::{Computation, InstrId, Instruction, Op, Shape};
 use crate::indexing::{Expr, ExprKind, Variable};
 
-/// All operand elements that an element of an instruction needs. If the instruction has several
-/// results, they are computed together, at one index.
+/// All operand elements from which an instruction computes an element. An instruction with several
+/// results computes one element of each result, all at the same index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Access {
-    /// Loop nests, each inside the previous one. Their variables, numbered through all nests, are
-    /// the range variables of every map below.
+    /// Loop nests. Each nest is inside the previous nest. The variables of all nests, numbered
+    /// consecutively, are the range variables of every map in `reads`.
     pub loops: Vec<Vec<Variable>>,
-    /// The reads, in the order of the operands. Operands that are only indices into other operands
-    /// are not listed; they are in the runtime variables of the other operands' maps.
+    /// The reads, in the order of the operands. An operand that is only an index into another
+    /// operand is not listed. The map of the other operand uses this index as a runtime variable.
     pub reads: Vec<OperandRead>,
-    /// Further indices that the operation itself uses: the number of the part of a wider element
-    /// (`bitcast-convert`), or row-major positions of the element and of a candidate
-    /// (`select-and-scatter`).
+    /// Further indices that the operation itself uses. A `bitcast-convert` to a narrower type uses
+    /// the number of the part within the wider element. A `select-and-scatter` uses the row-major
+    /// positions of the element and of a candidate under the same window.
     pub indices: Vec<Expr>,
 }
 
-/// A read of an operand element, which happens at each point in the domain of its map.
+/// A read of an operand. The read happens at each point in the domain of its map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperandRead {
     /// Number of the operand.
     pub operand: usize,
-    /// The instruction that is read: the operand, or an element of the operand if the operand is a
-    /// tuple built in the same computation.
+    /// The instruction that is read. It is the operand. If the operand is a `tuple` in the same
+    /// computation, it is the instruction that computes the tuple's element.
     pub instruction: InstrId,
-    /// Map from the result's index to the index read. Not simplified: every range variable remains.
+    /// Map from the index of the result to the index that is read. The map is not simplified, so
+    /// that it has every range variable.
     pub reading: Reading,
-    /// Number of another read. This read happens only where the constraints of the other read do
-    /// not hold.
+    /// Number of another read. This read is skipped at all points that satisfy the constraints of
+    /// the other read.
     pub unless: Option<usize>,
 }
 
@@ -41,7 +42,7 @@ pub struct OperandRead {
 /// without loops and conditions.
 ///
 /// # Errors
-/// Says in words for the user why the elements are unknown.
+/// The error says in words for the user why the elements are unknown.
 pub fn access(computation: &Computation, instruction: &Instruction) -> Result<Access, String> {
     let site = Site { computation, id: None, instruction };
     let mut access = Access { loops: Vec::new(), reads: Vec::new(), indices: Vec::new() };
@@ -70,12 +71,12 @@ pub fn access(computation: &Computation, instruction: &Instruction) -> Result<Ac
     Ok(access)
 }
 
-/// Number of operand elements that an instruction combines into one element, at most `i64::MAX`. It
-/// is above 1 for reductions, products and convolutions.
+/// Number of operand elements that an instruction combines into one element, at most `i64::MAX`.
+/// The number exceeds 1 for reductions, products and convolutions.
 pub fn combined_elements(computation: &Computation, instruction: &Instruction) -> i64 {
     match instruction.op {
-        // Only these operations have loops. For all others, the function avoids the analysis,
-        // because it is called often.
+        // Only these operations have loops. For all other operations, this function skips the
+        // analysis, because callers ask often.
         Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) => {
             access(computation, instruction).map_or(1, |access| access.turns(access.loops.len()))
         }
@@ -84,8 +85,8 @@ pub fn combined_elements(computation: &Computation, instruction: &Instruction) -
 }
 
 impl Access {
-    /// Number of loop nests around an expression of a map: all nests up to the innermost nest whose
-    /// variables the expression uses.
+    /// Number of loop nests in which an expression of a map must be computed. The innermost of
+    /// these nests has a variable that the expression uses.
     pub fn loops_around(&self, expr: &Expr) -> usize {
         let mut nests = 0;
         expr.visit_leaves(&mut |leaf| {
@@ -107,8 +108,8 @@ impl Access {
     }
 
     /// Handles a `bitcast-convert` between elements of different widths. A narrower result is a
-    /// part of an operand element, selected by the number of the part. A wider result needs a read
-    /// of each of its parts.
+    /// part of an operand element. The number of the part becomes an index. A wider result consists
+    /// of several operand elements, and each of them is read.
     fn parts(&mut self, site: Site) -> Result<(), Reason> {
         let (output, operand) = (site.output_dims(0)?, site.operand_dims(0)?);
         if output.len() > operand.len() {
@@ -127,7 +128,7 @@ impl Access {
     }
 }
 
-/// Largest number of parts of an element: an element that is not a pair has at most 64 bits.
+/// Largest number of parts of an element. Elements that are not complex have at most 64 bits.
 const MOST_PARTS: i64 = 64;
 
 /// Whether an operand is only an index into another operand.
@@ -139,8 +140,8 @@ fn says_where(op: &Op, operand: usize) -> bool {
     }
 }
 
-/// Returns the instruction that computes a leaf of an instruction, and the number of the leaf among
-/// its own leaves. Looks through tuples.
+/// Finds the instruction that computes a leaf of `id`, and looks through tuples. Returns the
+/// instruction found, and the number that the leaf has there.
 fn source(site: Site, mut id: InstrId, mut leaf: usize) -> Result<(InstrId, usize), Reason> {
     loop {
         let instruction = site.computation.instruction(id);

@@ -5,7 +5,7 @@ use super::{Reading, Reason, Site, expect_rank, position};
 use crate::hlo::DotDims;
 use crate::indexing::{Expr, IndexingMap};
 
-/// Returns the reading of one operand. The output has the batch dimensions, then the free
+/// Returns how a dot reads one operand. The output has the batch dimensions, then the free
 /// dimensions of the left operand, then the free dimensions of the right operand. Contracted
 /// dimensions become range variables.
 pub(super) fn dot(site: Site, operand: usize, dims: &DotDims) -> Result<Reading, Reason> {
@@ -42,8 +42,8 @@ fn side(site: Site, sizes: &[i64], batch: &[i64], contracting: &[i64], first: us
     Ok(Reading::new(map))
 }
 
-/// Returns the reading of one operand of a scaled dot. Operands 2 and 3 scale blocks of operands 0
-/// and 1. A scale is read at the index of the element that it scales, divided by the block size.
+/// Returns how a scaled dot reads one operand. Operands 2 and 3 scale blocks of operands 0 and 1.
+/// The index of a scale is the index of the scaled element, divided by the block size.
 pub(super) fn scaled_dot(site: Site, operand: usize, dims: &DotDims) -> Result<Reading, Reason> {
     if operand < 2 {
         return dot(site, operand, dims);

@@ -4,8 +4,8 @@ use super::{Reading, Reason, RuntimeValue, Site, dim, expect_rank, position};
 use crate::hlo::{ElementType, GatherDims, InstrId, Literal, Op, ScatterDims};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
 
-/// Returns the reading of operand 0, which begins at a start known at run time, or the reading of a
-/// start index.
+/// Returns how a dynamic-slice reads an operand. Operand 0 is read from a start that is known at
+/// run time. The other operands are start indices.
 pub(super) fn dynamic_slice(site: Site, operand: usize, sizes: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand > 0 {
@@ -21,9 +21,9 @@ pub(super) fn dynamic_slice(site: Site, operand: usize, sizes: &[i64]) -> Result
     Ok(reading)
 }
 
-/// Returns the reading of operand 0, of the update or of a start index. Operand 0 is read at the
-/// same index everywhere, although the update replaces a part of it. The update is read only inside
-/// its slice.
+/// Returns how a dynamic-update-slice reads an operand. Operand 0 is read at the index of the
+/// result, even where the update replaces its elements. The update is read only inside its slice.
+/// The other operands are start indices.
 pub(super) fn dynamic_update_slice(site: Site, operand: usize) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     match operand {
@@ -43,7 +43,8 @@ pub(super) fn dynamic_update_slice(site: Site, operand: usize) -> Result<Reading
     Ok(reading)
 }
 
-/// Returns the reading of start indices: scalars, one per dimension, or one vector.
+/// Returns how an operation reads an operand with start indices. The operand is the scalar for one
+/// dimension, or the vector for all dimensions.
 fn start(site: Site, operand: usize, output: &[i64]) -> Result<Reading, Reason> {
     match site.operand_dims(operand)? {
         [] => Ok(Reading::scalar(output)),
@@ -52,8 +53,9 @@ fn start(site: Site, operand: usize, output: &[i64]) -> Result<Reading, Reason> 
     }
 }
 
-/// Returns the start in a dimension. The starts are in operand `first` and the operands after it.
-/// The result is a number if the start is a constant, else a runtime variable.
+/// Returns the start of a slice in a dimension. Operand `first` contains all starts as a vector, or
+/// the first of several scalars. The result is a number if the start is a constant, else a runtime
+/// variable.
 fn start_value(site: Site, reading: &mut Reading, first: usize, dimension: usize, last: i64) -> Result<Expr, Reason> {
     let bounds = Interval::new(0, last.max(0));
     let vector = !site.operand_dims(first)?.is_empty();
@@ -68,7 +70,7 @@ fn start_value(site: Site, reading: &mut Reading, first: usize, dimension: usize
     Ok(reading.add_runtime(Variable::from(bounds), value))
 }
 
-/// Returns the element at `position` of an instruction that is an integer constant.
+/// Returns the element at `position`, if the instruction is an integer constant.
 fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option<i64> {
     let Op::Constant(Literal::Array(array)) = &site.computation.instruction(instruction).op else { return None };
     let width = array.element_type.byte_size();
@@ -85,7 +87,7 @@ fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option
     if signed {
         Some(((value << shift) as i64) >> shift)
     } else {
-        // A larger value is too large for any dimension, and the caller clamps it.
+        // A larger value exceeds the size of any dimension, and the caller clamps the value.
         Some(i64::try_from(value).unwrap_or(i64::MAX))
     }
 }
@@ -104,20 +106,21 @@ struct Windows<'a> {
     indices_batching: &'a [i64],
     start_map: &'a [i64],
     index_vector_dim: i64,
-    /// Number of the operand that contains the indices. `indices` has its dimensions.
+    /// Number of the operand that contains the indices. `indices` has the dimensions of this
+    /// operand.
     indices_operand: usize,
     indices: &'a [i64],
 }
 
 impl Windows<'_> {
-    /// Returns the outer dimensions that do not index into a window. They index the array of index
-    /// vectors.
+    /// Returns the outer dimensions that do not index into a window. These dimensions index the
+    /// array of index vectors.
     fn batch(&self) -> Vec<Expr> {
         let is_batch = |i: &usize| !self.window_dims.contains(&(*i as i64));
         (0..self.outer.len()).filter(is_batch).map(|i| Expr::dim(i as u32)).collect()
     }
 
-    /// Returns the index at which the indices contain a component of the index vector.
+    /// Returns the index at which the indices array contains a component of the index vector.
     fn component(&self, component: Expr) -> Result<Vec<Expr>, Reason> {
         let mut index = self.batch();
         let at = usize::try_from(self.index_vector_dim).map_err(|_| "negative index_vector_dim")?;
@@ -153,7 +156,8 @@ impl Windows<'_> {
         Ok(reading)
     }
 
-    /// Returns the common coordinate of operand and indices in their `b`-th batching dimension.
+    /// Returns the coordinate of the operand in its `b`-th batching dimension. The indices have the
+    /// same coordinate in their own `b`-th batching dimension.
     fn batching(&self, b: usize) -> Result<Expr, Reason> {
         let in_indices = *self.indices_batching.get(b).ok_or("batching dimensions do not correspond")?;
         let skipped = i64::from(in_indices > self.index_vector_dim);
@@ -166,7 +170,7 @@ impl Windows<'_> {
         let bounds = Interval::new(0, last.max(0));
         let index = self.component(Expr::constant(component as i64))?;
         let elements = self.indices.iter().fold(1i64, |n, &d| n.saturating_mul(d));
-        // With a single index vector, its components may be constants.
+        // If there is a single index vector, its components may be constants.
         if elements == self.start_map.len() as i64
             && let Some(value) = constant_element(site, instruction, component)
         {
@@ -177,8 +181,8 @@ impl Windows<'_> {
     }
 }
 
-/// Returns the reading of operand 0, at the starts that the indices contain, or the reading of the
-/// indices, which are all components of one index vector.
+/// Returns how a gather reads an operand. Operand 0 is read at the starts that the indices contain.
+/// The indices are read at all components of one index vector.
 pub(super) fn gather(site: Site, operand: usize, dims: &GatherDims) -> Result<Reading, Reason> {
     let windows = Windows {
         outer: site.output_dims(0)?,
@@ -202,8 +206,8 @@ pub(super) fn gather(site: Site, operand: usize, dims: &GatherDims) -> Result<Re
     Ok(Reading::new(IndexingMap::from_tensor_sizes(results, windows.outer, ranges)))
 }
 
-/// Returns the reading of an operand at the same index. Fails for updates, because the updates that
-/// are combined with an element are unknown before run time.
+/// Returns how a scatter reads an operand, which is at the index of the result. Fails for updates,
+/// because the indices decide at run time which updates are combined with an element.
 pub(super) fn scatter(site: Site, operand: usize, leaf: usize) -> Result<Reading, Reason> {
     let arrays = site.instruction.operands.len() / 2;
     match operand {
@@ -214,7 +218,8 @@ pub(super) fn scatter(site: Site, operand: usize, leaf: usize) -> Result<Reading
 }
 
 /// Returns the map from the index of an update to the operand index where the update is applied. At
-/// run time, updates that do not fit are skipped. The map ignores this and clamps their starts.
+/// run time, the scatter skips updates that do not fit. The map includes these updates and clamps
+/// their starts.
 pub(super) fn scatter_update(site: Site, operand: usize, dims: &ScatterDims) -> Result<Reading, Reason> {
     let arrays = site.instruction.operands.len() / 2;
     let updates = site.operand_dims(operand)?;

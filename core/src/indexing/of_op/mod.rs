@@ -1,14 +1,14 @@
-//! Indexing maps of operations, from an output element to the operand elements it is computed from,
-//! and back.
+//! Indexing maps of operations. They lead from an output element to the operand elements from which
+//! it is computed, or the other way round.
 //!
 //! ```text
 //! output_to_input   for each operand: output index -> operand index
 //! input_to_output   for one operand: operand index -> output index
 //! ```
 //!
-//! Each answer is a set of maps, or *unknown* with a reason. A set of maps contains every element
-//! that is read. It contains further elements only if the operation decides at run time which
-//! elements it reads (`select`, the operand of `dynamic-update-slice`, `sort` along its dimension).
+//! Each answer is a set of maps, or *unknown* with a reason. The maps reach every element that is
+//! read. The maps reach further elements only if the operation decides at run time which elements
+//! it reads (`select`, the operand of `dynamic-update-slice`, `sort` along its dimension).
 
 mod access;
 mod contraction;
@@ -51,21 +51,22 @@ impl<'m> Site<'m> {
         Ok(self.computation.instruction(*id))
     }
 
-    /// Sizes of an operand that is an array.
+    /// Returns the sizes of an operand. Fails if the operand is not an array.
     fn operand_dims(&self, operand: usize) -> Result<&'m [i64], Reason> {
         array_dims(&self.operand(operand)?.shape).ok_or_else(|| format!("operand {operand} is not an array"))
     }
 
-    /// Sizes of the result, or of one of its leaves.
+    /// Returns the sizes of the result, or of one of its leaves. Fails if this leaf is not an
+    /// array.
     fn output_dims(&self, leaf: usize) -> Result<&'m [i64], Reason> {
         let leaves = self.instruction.shape.leaves();
         leaves.get(leaf).and_then(|shape| array_dims(shape)).ok_or_else(|| format!("result {leaf} is not an array"))
     }
 }
 
-/// Returns for each operand of an instruction the maps from an element of the result to the operand
-/// elements that it is computed from. `leaf` is the leaf of the result (0 for an array). The
-/// dimensions of the maps are the index of the result's element.
+/// Returns the maps for each operand of an instruction. They lead from an element of the result to
+/// the operand elements from which this element is computed. `leaf` is the leaf of the result (0
+/// for an array). The dimensions of the maps are the index of the element in the result.
 pub fn output_to_input(
     module: &Module,
     computation: ComputationId,
@@ -136,7 +137,8 @@ fn unknown_reason(opcode: Opcode) -> Reason {
     }
 }
 
-/// Returns the reading of the element at the same index, or of the only element of a scalar.
+/// Returns how an elementwise operation reads an operand. The index is that of the result, or that
+/// of the only element of a scalar.
 fn elementwise(site: Site, operand: usize, leaf: usize) -> Result<Reading, Reason> {
     let output = site.output_dims(leaf)?;
     let dims = site.operand_dims(operand)?;
@@ -149,8 +151,8 @@ fn elementwise(site: Site, operand: usize, leaf: usize) -> Result<Reading, Reaso
     }
 }
 
-/// Returns the reading of the operand that contains the leaf, at the same index. Other operands are
-/// not read.
+/// Returns how a leaf of a tuple reads an operand. The operand that contains the leaf is read at
+/// the same index. Other operands are not read.
 fn tuple(site: Site, operand: usize, leaf: usize) -> Found {
     let before: usize = (0..operand).map(|i| site.operand(i).map(|o| o.shape.leaves().len())).sum::<Result<_, _>>()?;
     let own = site.operand(operand)?.shape.leaves().len();
@@ -171,12 +173,12 @@ fn array_dims(shape: &Shape) -> Option<&[i64]> {
     shape.as_array().map(|array| array.dims.as_slice())
 }
 
-/// Returns the reading by a map over the output's dimensions.
+/// Returns the reading whose map has the dimensions of the output and the results `results`.
 fn over(output: &[i64], results: Vec<Expr>) -> Reading {
     Reading::new(IndexingMap::from_tensor_sizes(results, output, &[]))
 }
 
-/// Returns `d<i>` for a dimension number from the module.
+/// Converts a dimension number from the module to the variable `d<i>`.
 fn dim(i: i64, rank: usize) -> Result<Expr, Reason> {
     position(i, rank).map(|i| Expr::dim(i as u32))
 }
@@ -186,7 +188,7 @@ fn position(i: i64, rank: usize) -> Result<usize, Reason> {
     usize::try_from(i).ok().filter(|&i| i < rank).ok_or_else(|| format!("there is no dimension {i} among {rank}"))
 }
 
-/// Checks that a rank is the expected one.
+/// Checks that a rank has the expected value.
 fn expect_rank(what: &str, found: usize, expected: usize) -> Result<(), Reason> {
     if found == expected { Ok(()) } else { Err(format!("{what} has {found} dimensions instead of {expected}")) }
 }

@@ -10,21 +10,22 @@ use crate::indexing::{Bounds, Expr, ExprKind, IndexingMap, Variable, simplify_ex
 /// value is clamped to the variable's bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuntimeValue {
-    /// The computation of the instruction. `None` if it is the computation of the reading
-    /// instruction and the caller did not provide its id.
+    /// The computation that contains the instruction. `None` stands for the computation of the
+    /// reading instruction, if the caller did not provide the id of that computation.
     pub computation: Option<ComputationId>,
     /// The instruction.
     pub instruction: InstrId,
-    /// Index of the element, as expressions over the variables of the map that uses the value. It
-    /// may use only earlier runtime variables.
+    /// Index of the element, as expressions over the variables of the map that uses the value. The
+    /// index may use only earlier runtime variables.
     pub index: Vec<Expr>,
 }
 
-/// A map, and the sources of its runtime variables.
+/// A relation between computed elements and the elements that are read: a map, and the sources of
+/// the map's runtime variables.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
-    /// Maps the index of the computed element to the index of the element read, or the other way
-    /// round.
+    /// Maps the index of a computed element to the index of an element that is read, or the other
+    /// way round.
     pub map: IndexingMap,
     /// One value per runtime variable.
     pub runtime: Vec<RuntimeValue>,
@@ -35,9 +36,10 @@ pub struct Reading {
 /// All readings of an instruction, or the reason why they are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Indexing {
-    /// Distinct readings, in order of discovery. Empty if the instruction is never read.
+    /// Distinct readings, in order of discovery. The list is empty if the instruction is never
+    /// read.
     Known(Vec<Reading>),
-    /// Any element may be read. The reason is in words for the user.
+    /// Any element may be read. The text states the reason, in words for the user.
     Unknown(String),
 }
 
@@ -86,8 +88,8 @@ impl Reading {
         Reading { map, runtime, leaf: operand.leaf }.simplified()
     }
 
-    /// Returns the reading in canonical form: simplified, without unused range and runtime
-    /// variables. `None` if the domain is empty.
+    /// Returns the reading in canonical form. The map is simplified, and unused range and runtime
+    /// variables are removed. Returns `None` if the domain is empty.
     pub fn simplified(mut self) -> Option<Reading> {
         self.map = self.map.simplify();
         if self.map.is_known_empty() {

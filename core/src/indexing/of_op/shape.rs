@@ -40,8 +40,8 @@ pub(super) fn slice(site: Site, dims: &[SliceDim]) -> Result<Reading, Reason> {
     Ok(over(output, results.collect()))
 }
 
-/// Returns the reading of operand 0, which is read only inside the padding, or the reading of the
-/// padding value, which is read everywhere.
+/// Returns how a pad reads an operand. Operand 0 is read only at indices that are not padding. The
+/// padding value is read at all indices.
 pub(super) fn pad(site: Site, operand: usize, dims: &[PaddingDim]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand > 0 {
@@ -58,8 +58,9 @@ pub(super) fn pad(site: Site, operand: usize, dims: &[PaddingDim]) -> Result<Rea
     Ok(Reading::new(map))
 }
 
-/// Adds the coordinate of the element at `position` to a map. The `size` elements of the dimension
-/// are `distance` apart. Also adds the constraints that there is an element at `position`.
+/// Adds a result to a map: the coordinate of the element at `position`. The dimension has `size`
+/// elements, and adjacent elements are `distance` apart. Also adds the constraints under which
+/// there is an element at `position`.
 pub(super) fn spread(map: &mut IndexingMap, position: Expr, size: i64, distance: i64) -> Result<(), Reason> {
     ensure!(distance >= 1, "the distance of neighbours is less than 1");
     // The constraint bounds the coordinate, because code computes the coordinate anyway. For exact
@@ -95,15 +96,15 @@ pub(super) fn reshape(site: Site) -> Result<Reading, Reason> {
     reshaped(site.output_dims(0)?, site.operand_dims(0)?)
 }
 
-/// Returns the reading of the element at the same row-major position.
+/// Returns the reading that leads from an index to the index at the same row-major position.
 pub(super) fn reshaped(from: &[i64], to: &[i64]) -> Result<Reading, Reason> {
     ensure!(count(from) == count(to), "{from:?} and {to:?} have different numbers of elements");
     Ok(over(from, in_runs(&dim_exprs(from.len()), from, to)))
 }
 
-/// Returns the index in dimensions `to` of the element at `index` in dimensions `from`. Both are
-/// row-major and have equally many elements. Runs of dimensions with equally many elements are
-/// handled separately, which keeps the expressions small.
+/// Converts `index`, an index in an array with dimensions `from`, to the index in an array with
+/// dimensions `to`. Both arrays are row-major and have equally many elements. Runs of dimensions
+/// that have equally many elements are handled separately. This keeps the expressions small.
 fn in_runs(index: &[Expr], from: &[i64], to: &[i64]) -> Vec<Expr> {
     if from.contains(&0) || to.contains(&0) {
         return vec![Expr::constant(0); to.len()];
@@ -137,7 +138,7 @@ pub(super) fn bitcast(site: Site) -> Result<Reading, Reason> {
     }
 }
 
-/// Returns the reading of the element at the same memory position.
+/// Returns the reading that leads from an index to the index at the same position in memory.
 pub(super) fn same_place(from: &ArrayShape, to: &ArrayShape) -> Result<Reading, Reason> {
     let fits = count(&from.dims) == count(&to.dims) && from.element_type.byte_size() == to.element_type.byte_size();
     ensure!(fits, "the element sizes differ");
@@ -151,7 +152,7 @@ pub(super) fn same_place(from: &ArrayShape, to: &ArrayShape) -> Result<Reading, 
     Ok(over(&from.dims, results))
 }
 
-/// Returns dimensions and their sizes, the slowest varying first.
+/// Returns the dimensions and their sizes. The dimension that varies slowest comes first.
 fn physical(shape: &ArrayShape) -> Result<(Vec<usize>, Vec<i64>), Reason> {
     let order: Vec<usize> = match &shape.layout {
         Some(layout) => layout.minor_to_major.iter().rev().copied().collect(),
@@ -162,8 +163,8 @@ fn physical(shape: &ArrayShape) -> Result<(Vec<usize>, Vec<i64>), Reason> {
     Ok((order.clone(), sizes.collect::<Result<_, _>>()?))
 }
 
-/// Returns the reading of elements that are split or joined along an additional last dimension,
-/// because the widths differ.
+/// Returns how a bitcast-convert reads its operand. If the widths differ, elements are split or
+/// joined along an additional last dimension.
 pub(super) fn bitcast_convert(site: Site) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     let operand = site.operand_dims(0)?;

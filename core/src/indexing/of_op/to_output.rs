@@ -1,13 +1,14 @@
-//! Maps from an operand's index to the output elements computed from it.
+//! Maps from an operand's index to the output elements that are computed from the operand's
+//! element.
 
 use super::reading::{Indexing, Reading};
 use super::{Found, Site, array_dims, dynamic, output_to_input, shape};
 use crate::hlo::{ComputationId, InstrId, Module, Op};
 use crate::indexing::Variable;
 
-/// Returns the maps from an operand element to the elements of the result that it contributes to.
-/// `leaf` is the leaf of the result (0 for an array). The dimensions of a map are the operand's
-/// index. If one element contributes to many, range variables enumerate them.
+/// Returns the maps from an operand element to the elements of the result that depend on it. `leaf`
+/// is the leaf of the result (0 for an array). The dimensions of a map are the operand's index. If
+/// several elements of the result depend on one operand element, range variables enumerate them.
 pub fn input_to_output(
     module: &Module,
     computation: ComputationId,
@@ -57,8 +58,8 @@ fn by_inversion(site: Site, forward: Vec<Indexing>, operand: usize, leaf: usize)
 }
 
 impl Reading {
-    /// Returns the map from the element read to the elements that read it. `None` if the rank does
-    /// not match.
+    /// Returns the map from an element that is read to the elements that are computed from it.
+    /// Returns `None` if the rank does not match.
     fn inverted(&self, read: &[i64]) -> Option<Reading> {
         if self.map.results.len() != read.len() {
             return None;

@@ -6,8 +6,8 @@ use super::{Reading, Reason, Site, expect_rank, position};
 use crate::hlo::{ConvolutionAttrs, Window, WindowDim};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, dim_exprs, linearize};
 
-/// Returns the reading of an array or of an initial value. An array is read along the reduced
-/// dimensions, which become range variables in order.
+/// Returns how a reduce reads an operand. An array is read along the reduced dimensions, which
+/// become range variables in order. An initial value is a scalar.
 pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand >= site.instruction.operands.len() / 2 {
@@ -27,7 +27,8 @@ pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<R
     Ok(Reading::new(map))
 }
 
-/// Returns the reading of an array, which is read under the window, or of an initial value.
+/// Returns how a reduce-window reads an operand. An array is read under the window. An initial
+/// value is a scalar.
 pub(super) fn reduce_window(site: Site, operand: usize, window: &Window) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand >= site.instruction.operands.len() / 2 {
@@ -45,7 +46,8 @@ pub(super) fn reduce_window(site: Site, operand: usize, window: &Window) -> Resu
     Ok(Reading::new(map))
 }
 
-/// Adds the coordinate that window number `window_index` reads at offset `place` in the window.
+/// Adds a result to a map: the coordinate that window number `window_index` reads at its offset
+/// `place`.
 fn under_window(
     map: &mut IndexingMap,
     window_index: Expr,
@@ -58,10 +60,10 @@ fn under_window(
     spread(map, position, size, window.base_dilation)
 }
 
-/// Returns the reading of an operand. The first half of the range variables enumerates the windows
-/// that may cover the element. The source has one value per window. The operand is read at all
-/// elements under each window, which the second half of the range variables enumerates. The initial
-/// value is a scalar.
+/// Returns how a select-and-scatter reads an operand. The first half of the range variables
+/// enumerates the windows that may cover the element. The source has one value per window. Operand
+/// 0 is read at all elements under each window. The second half of the range variables enumerates
+/// these elements. The initial value is a scalar.
 pub(super) fn select_and_scatter(site: Site, operand: usize, window: &Window) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand > 1 {
@@ -85,8 +87,8 @@ pub(super) fn select_and_scatter(site: Site, operand: usize, window: &Window) ->
     Ok(Reading::new(map))
 }
 
-/// Returns the index of an element under the window that belongs to the source's element at
-/// `source`. The second half of the range variables enumerates these elements.
+/// Returns the index of an element under a window. The window belongs to the source's element at
+/// `source`. The second half of the range variables enumerates the elements under the window.
 fn under_windows(window: &Window, source: &[Expr]) -> Vec<Expr> {
     let (rank, dims) = (source.len(), window.dims.iter().zip(source).enumerate());
     let element = |(i, (dim, source)): (usize, (&WindowDim, &Expr))| {
@@ -95,14 +97,15 @@ fn under_windows(window: &Window, source: &[Expr]) -> Vec<Expr> {
     dims.map(element).collect()
 }
 
-/// Returns the row-major positions of the element and of a candidate under the same window.
+/// Returns two row-major positions: the position of the element, and the position of a candidate
+/// under the same window.
 pub(super) fn candidate(site: Site, window: &Window) -> Result<Vec<Expr>, Reason> {
     let output = site.output_dims(0)?;
     let other = select_and_scatter(site, 0, window)?.map.results;
     Ok(vec![linearize(&dim_exprs(output.len()), output), linearize(&other, output)])
 }
 
-/// Returns the reading of every element along one dimension.
+/// Returns the reading of an operand that is read completely along one dimension.
 pub(super) fn along(site: Site, operand: usize, dimension: i64) -> Result<Reading, Reason> {
     let dims = site.operand_dims(operand)?;
     let leaves = site.instruction.shape.leaves();
@@ -114,8 +117,8 @@ pub(super) fn along(site: Site, operand: usize, dimension: i64) -> Result<Readin
     Ok(Reading::new(map))
 }
 
-/// Returns the reading of the input under the kernel, or of the kernel. Range variables are the
-/// kernel positions, then the input feature within the group.
+/// Returns how a convolution reads the input or the kernel. The range variables are the coordinates
+/// in the kernel, followed by the number of the input feature within its group.
 pub(super) fn convolution(site: Site, operand: usize, attributes: &ConvolutionAttrs) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     let (input, kernel) = (site.operand_dims(0)?, site.operand_dims(1)?);

@@ -8,8 +8,8 @@ use super::{Attributes, Parser, at_most};
 use crate::ir::{Attribute, Combination, FastMath, Scalar};
 use crate::plugin::limits;
 
-/// Attribute names of the kernel IR. These names are static strings, so that the parser need not
-/// allocate them.
+/// Names of the kernel IR's attributes, as static strings. The parser need not allocate these
+/// names.
 const NAMES: [&str; 11] = [
     "value",
     "predicate",

@@ -1,4 +1,4 @@
-//! Parses numbers: single ones and the elements of dense constants.
+//! Parses single numbers, and the elements of dense constants.
 
 use std::sync::Arc;
 
@@ -80,8 +80,8 @@ impl<'t> Literal<'t> {
         if !self.is_float() {
             return self.refused(format_args!("{}; floats have a point, as `1.0`", ty.name()));
         }
-        // An f32 is not parsed as f64 first, because this would round twice. For narrower types,
-        // MLIR rounds twice too.
+        // Parses an f32 directly, because parsing it as f64 first would round twice. Narrower types
+        // are rounded twice, as in MLIR.
         let bits = match (ty, ty.format()) {
             (Float::F32, _) => {
                 text.parse().ok().map(|value: f32| u64::from(if self.negative { -value } else { value }.to_bits()))
@@ -146,8 +146,8 @@ impl<'t> Parser<'t> {
         Ok(Attribute::Dense(ty, bytes))
     }
 
-    /// Reads all elements, or one element whose value all elements have, or nothing if the type has
-    /// no elements.
+    /// Reads the elements of a dense constant. The text contains all elements, or one element whose
+    /// value all elements have. The text is empty if the type has no elements.
     fn elements(&mut self, ty: &Type) -> Read<Arc<[u8]>> {
         let next = self.tokens.peek();
         let (element, mut bytes) = (ty.element(), Vec::new());
@@ -199,8 +199,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Reads the bytes of elements as in memory, for example `"0x0102"`. MLIR packs eight booleans into
-/// a byte.
+/// Reads text that states the bytes of the elements in memory, for example `"0x0102"`. MLIR packs
+/// eight booleans into a byte.
 fn hexadecimal(token: Token<'_>, ty: &Type) -> Read<Vec<u8>> {
     let text = unquoted(token)?;
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() % 2 == 0);

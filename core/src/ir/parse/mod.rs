@@ -100,7 +100,7 @@ struct Parser<'t> {
     defined: Vec<&'t str>,
     /// Types of the function's values.
     types: Vec<Type>,
-    /// For each value, its name as a number, if the name is a number.
+    /// The name of each value as a number, or `None` if the name is not a number.
     numbers: Vec<Option<u32>>,
     /// The attribute `function_type`, once it has been read.
     function_type: Option<(Vec<Type>, Vec<Type>)>,
@@ -353,8 +353,8 @@ impl<'t> Parser<'t> {
         let count = self.types.len();
         let numbers: Option<Vec<u32>> = self.numbers.iter().copied().collect();
         let Some(numbers) = numbers else { return };
-        // For each new number, the present index of the value's type. Two values in different
-        // scopes may have the same name; then the function returns without a change.
+        // Maps the new number of each value to the present index of the value's type. If two values
+        // in different scopes have the same name, the function returns without a change.
         let mut from = vec![None; count];
         for (at, &number) in numbers.iter().enumerate() {
             match from.get_mut(number as usize) {
@@ -385,7 +385,7 @@ impl<'t> Parser<'t> {
         self.tokens.next().map(drop)
     }
 
-    /// Reads items with `each`, separated by commas, between these brackets.
+    /// Reads a list between these brackets. Commas separate the items, and `each` reads one item.
     fn list(&mut self, open: &str, close: &str, mut each: impl FnMut(&mut Self) -> Read) -> Read {
         self.open(open)?;
         if !self.tokens.peek().is(close) {
@@ -413,7 +413,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns a value's name as a number, if the name is a number.
+/// Returns the name of a value as a number, or `None` if the name is not a number.
 fn number_of(name: Token<'_>) -> Option<u32> {
     let digits = &name.text[1..];
     let canonical = digits == "0" || !digits.starts_with(['0', '+']);

@@ -6,8 +6,9 @@ use super::{Verdict, VerifyError, ensure};
 use crate::ir::{Attribute, Function, OpKind, Operation, Region};
 use crate::plugin::limits;
 
-/// Checks that calls match their callees, that functions do not call each other in a cycle, and
-/// that functions do not grow too large by inlining and unrolling.
+/// Checks that calls match their callees, and that functions do not call each other in a cycle.
+/// Also checks that functions do not grow too large when combiners are inlined and loops are
+/// unrolled.
 pub(super) fn check(functions: &[Function], by_name: &HashMap<&str, usize>) -> Result<(), VerifyError> {
     let mut callees = vec![Vec::new(); functions.len()];
     for (caller, function) in functions.iter().enumerate() {
@@ -138,7 +139,7 @@ fn of_operation(operation: &Operation, of_callee: &dyn Fn(&Operation) -> u64) ->
 }
 
 /// Returns the number of copies of a loop's body: the product of the sizes of the unrolled
-/// variables. An empty range is treated as size 1.
+/// variables. An empty range counts as size 1.
 fn copies(operation: &Operation) -> u64 {
     let Some(Attribute::Map(map)) = operation.attribute("map") else { return 1 };
     let unroll: HashSet<i64> = operation.integers("unroll").unwrap_or_default().iter().copied().collect();

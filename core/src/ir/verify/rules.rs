@@ -9,7 +9,7 @@ use super::{Verdict, ensure, list};
 use crate::indexing::IndexingMap;
 use crate::ir::{Attribute, Form, OpKind, Operation, Scalar, Type, Value};
 
-/// Checks one operation. `types` has the types of all values.
+/// Checks one operation. `types` contains the types of all values.
 ///
 /// # Errors
 /// Returns the fault, worded to follow the operation's name.
@@ -165,7 +165,7 @@ impl<'f> Rule<'f> {
             OpKind::AtomicRmw => self.atomic_rmw(),
             OpKind::Mma => self.matrix_product(),
             OpKind::Wgmma => self.product_of_warps(),
-            // Lowering creates all other operations with the form `Own`.
+            // Only lowering creates the other operations whose form is `Own`.
             _ => self.lowered(),
         }
     }

@@ -1,11 +1,12 @@
-//! Finds the instructions around a row reduction that form a chain (softmax, layer norm, …), if a
-//! kernel for the chain pays.
+//! Finds the instructions of a chain, if a kernel for the chain pays. A chain consists of
+//! operations around a row reduction, for example a softmax or a layer norm.
 //!
 //! The kernel of a chain visits a row several times while the row is in a near cache. Separate
 //! kernels would visit all rows several times. An instruction is a *member* of the chain if it
-//! depends on a reduction of the chain, and each row of the instruction needs only the same row of
-//! the reduction ([`RowSpace::place`]). The kernel also rematerialises cheap operands of members.
-//! No member may depend on an instruction that depends on a member but is not a member.
+//! depends on a reduction of the chain row by row: each row of the instruction needs only the same
+//! row of the reduction ([`RowSpace::place`]). The kernel also rematerialises cheap operands of
+//! members. If an instruction depends on a member but is not a member itself, no member may depend
+//! on this instruction.
 
 use std::collections::HashSet;
 
@@ -18,11 +19,11 @@ use super::limits::RowLimits;
 
 /// Maximum number of members of one kernel.
 const MOST_INSTRUCTIONS: usize = 200;
-/// Largest number of elements of a reduction that the kernel of its consumer also computes. Larger
-/// reductions have separate kernels.
+/// Largest number of elements that a reduction may read if the kernel of its consumer also computes
+/// the reduction. Larger reductions have separate kernels.
 const SMALL: f64 = 4096.0;
-/// Largest cost, in additions per element, of an instruction that is smaller than the rows and that
-/// the kernel rematerialises.
+/// Largest cost of an instruction that the kernel rematerialises, in additions per element. This
+/// limit holds for instructions with fewer elements than the rows.
 const CHEAP: f64 = 2.0;
 
 /// Returns the rows that a candidate's anchor reduces.
@@ -76,7 +77,7 @@ struct ChainSearch<'m> {
     places: Vec<RowPlace>,
     /// Whether an instruction depends on a member but is not a member.
     behind: Vec<bool>,
-    /// Whether the kernel computes an instruction that is not a member.
+    /// Whether the kernel computes an instruction although it is not a member.
     along: Vec<bool>,
 }
 
@@ -114,7 +115,7 @@ impl ChainSearch<'_> {
         }
     }
 
-    /// Whether a reduction of the same rows reads an array that a member reads.
+    /// Whether `reduce` reduces the same rows, and reads an array that a member also reads.
     fn reads_with_members(&self, reduce: InstrId) -> bool {
         if row_space(self.module, self.computation, reduce) != Some(self.space) {
             return false;
@@ -159,15 +160,16 @@ impl ChainSearch<'_> {
 
     fn is_cheap(&self, instruction: &Instruction) -> bool {
         let has_elements = elements(instruction) == self.space.element_count();
-        // Outside instructions pass a tuple element to the kernel as an array.
+        // Code outside of the kernel extracts a tuple element, and passes it to the kernel as an
+        // array.
         !matches!(instruction.op, Op::GetTupleElement { .. })
             && keeps_positions(self.computation, instruction)
             && !is_heavy(&instruction.op)
             && (has_elements || per_element(self.computation, instruction) <= CHEAP)
     }
 
-    /// Returns the instructions of the chain, or `None` if no member with one element per element
-    /// of the rows uses the result of a reduction.
+    /// Returns the instructions of the chain. Returns `None` if the members with one element per
+    /// element of the rows do not depend on the result of a reduction.
     fn chain(&self) -> Option<Vec<InstrId>> {
         let goes_back = |id: InstrId| {
             let instruction = self.computation.instruction(id);
@@ -201,10 +203,10 @@ impl ChainSearch<'_> {
         phases.into_iter().max().unwrap_or(0)
     }
 
-    /// Counts the small reductions outside a chain whose results instructions combine with the
-    /// chain's row values. Without the chain, one kernel computes these reductions, the chain's
-    /// first phase and the combination. With the chain, each of these reductions needs a separate
-    /// kernel.
+    /// Counts small reductions outside a chain. Instructions combine the results of these
+    /// reductions with the chain's row values. Without the chain, one kernel computes these
+    /// reductions, the chain's first phase and the combination. With the chain, each of these
+    /// reductions needs a separate kernel.
     fn other_reductions(&self, chain: &[InstrId]) -> usize {
         let of_rows = chain.iter().filter(|id| self.places[id.index()] == RowPlace::Row);
         let mut pending: Vec<InstrId> =
@@ -229,8 +231,9 @@ impl ChainSearch<'_> {
         elements(reduce) as f64 * steps(self.computation, reduce) <= SMALL
     }
 
-    /// Returns the members that instructions outside the chain read. Outside instructions recompute
-    /// a broadcast, so the operand of the broadcast is returned instead of the broadcast.
+    /// Returns the members that instructions outside the chain read. Instructions outside the chain
+    /// recompute a broadcast, so this function returns the operand of the broadcast instead of the
+    /// broadcast.
     fn results(&self) -> Vec<InstrId> {
         let mut copied = HashSet::new();
         let mut results = Vec::new();

@@ -38,7 +38,7 @@ struct RowValues {
     row: Value,
     /// Results of the complete reductions.
     heroes: ComputedValues,
-    /// Values of the row that elements depend on.
+    /// Values of the row on which elements depend.
     values: ComputedValues,
     /// Tensors that hold the kept values.
     tensors: Vec<(InstrId, Value)>,
@@ -102,7 +102,7 @@ impl ChainKernel<'_> {
         row.outputs
     }
 
-    /// Emits the loop of a phase over a row's elements, and its reductions.
+    /// Emits the loop of a phase over a row's elements, and the phase's reductions.
     fn reduce(
         &self,
         b: &mut FunctionBuilder,
@@ -152,7 +152,7 @@ impl ChainKernel<'_> {
         row.heroes.extend(heroes.zip(complete));
     }
 
-    /// Whether the operands of a phase's reductions contain functions that the phase computes.
+    /// Whether a phase computes functions, such as `exp`, for the operands of its reductions.
     fn holds_functions(&self, phase: &Phase, body: &ReductionBody<'_>) -> bool {
         let is_known = |id| phase.loaded.contains(&id) || self.chain.row_values.contains(&id);
         cascade::holds_functions(self.fusion.computation(), body.group(), is_known)
@@ -194,7 +194,7 @@ impl ChainKernel<'_> {
         write(b, &writes, outputs)
     }
 
-    /// `for element in 0..length`.
+    /// Builds the loop `for element in 0..length`.
     fn walk(
         &self,
         b: &mut FunctionBuilder,

@@ -74,9 +74,9 @@ fn steps(chain: &RowChain, kept: &[KeptValue]) -> Vec<PhaseValues> {
     wanted(chain).into_iter().enumerate().map(step).collect()
 }
 
-/// Returns the visits of a plan. `map` takes the place and the dimensions of an array with one
-/// element per row or per element of the rows. It returns the indices at which the kernel visits
-/// the array.
+/// Returns the visits of a plan. `map` returns the map to the indices at which the kernel visits an
+/// array. The first argument of `map` states whether the array has one element per row or per
+/// element of the rows. The second argument is the list of the array's dimensions.
 pub fn visits(
     fusion: &Fusion,
     chain: &RowChain,
@@ -196,8 +196,8 @@ pub fn row_values(
     news.filter(|(id, _)| value_of(known, *id).is_none()).cloned().collect()
 }
 
-/// Returns the writes of the roots at a point, which is `(row, element)` or `(row)`. The elements
-/// are from `computed_values`.
+/// Returns the writes of the roots at a point, which is `(row, element)` or `(row)`.
+/// `computed_values` contains the elements to write.
 pub fn root_writes(
     b: &mut FunctionBuilder,
     fusion: &Fusion,

@@ -10,8 +10,8 @@ use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 /// An instruction whose values are stored, and the phase that computes it.
 pub type KeptValue = (InstrId, usize);
 
-/// Returns, for each phase, its results with one element per element of the rows. These results are
-/// the operands of the phase's reductions. In the last phase, they are the roots.
+/// Returns for each phase the results that have one element per element of the rows. The results of
+/// a phase are the operands of its reductions. The results of the last phase are the roots.
 pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
     let of_phase = |heroes: &Vec<fusebox_core::analysis::ReductionHero>| {
         let mut wanted: Vec<InstrId> = heroes.iter().flat_map(|hero| &hero.values).map(|value| value.operand).collect();
@@ -29,8 +29,8 @@ pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
 }
 
 /// Returns the instructions to store, latest first, each with the phase that computes it. Several
-/// phases need each of these instructions. `is_worth` accepts their operations, and `admitted`
-/// accepts the list.
+/// phases need each of these instructions. `is_worth` accepts the operation of each instruction,
+/// and `admitted` accepts the whole list.
 pub fn kept(
     fusion: &Fusion,
     chain: &RowChain,

@@ -6,8 +6,8 @@ use fusebox_core::device::DeviceDescription;
 
 /// Usual number of bytes of a row's element.
 const VALUE: i64 = 4;
-/// Bytes of a core's cache that the kernel needs for each element of a row. They hold several
-/// arrays, and unrelated data.
+/// Bytes of a core's cache that the kernel needs for each element of a row. These bytes hold
+/// elements of several arrays, and unrelated data.
 const CACHED: i64 = 8 * VALUE;
 /// Number of rows per core that keeps all cores busy, for blocks of one thread.
 const ROWS_PER_CORE: i64 = 4;
@@ -48,9 +48,9 @@ impl RowLimits {
     }
 
     /// Returns the limits for blocks of many threads. If a row does not fit in a core's cache, the
-    /// kernel reads the row once per phase, like separate kernels for the phases. The separate
-    /// kernels also reduce each row with one block, but write elements with the whole device. They
-    /// are faster if rows are long and few.
+    /// kernel reads the row once per phase, like separate kernels for the phases. Separate kernels
+    /// also reduce each row in one block, but use the whole device to write elements. So separate
+    /// kernels are faster if rows are long and few.
     pub fn of_many_threads(device: &DeviceDescription) -> RowLimits {
         RowLimits {
             shortest: 2,

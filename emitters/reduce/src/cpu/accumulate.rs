@@ -6,9 +6,9 @@
 //! | maximum, minimum of floats | the least and the greatest key | integers are compared in one instruction, NaN included |
 //! | other reductions | the reduction's types | |
 //!
-//! The *key* of a float is its bits as a signed integer. If the sign is set, all other bits are
-//! inverted. Keys have the same order as the floats. The key of `-0` is less than the key of `+0`.
-//! The key of a NaN is beyond the key of the infinity with the same sign.
+//! The *key* of a float consists of the float's bits, read as a signed integer. If the sign is set,
+//! all other bits are inverted. Keys have the same order as the floats. The key of `-0` is less
+//! than the key of `+0`. The key of a NaN is beyond the key of the infinity with the same sign.
 
 use fusebox_core::analysis::{ReductionGroup, ReductionHero};
 use fusebox_core::builder::{FastMath, Float, FunctionBuilder, IntPredicate, Scalar, Type, Value};
@@ -22,9 +22,9 @@ use crate::body::{PerHero, ReductionBody, StartValues};
 enum AccumulatorForm {
     /// The hero's own computation combines the values.
     Own,
-    /// The operation `op` combines one value of type `kept`.
+    /// The operation `op` combines values. The only accumulator has type `kept`.
     Single { op: BinaryOp, element: ElementType, kept: Scalar },
-    /// The least and the greatest key of floats of type `keyed`.
+    /// Two accumulators: the least and the greatest key of floats of type `keyed`.
     Extremes { is_maximum: bool, element: Float, keyed: Float },
 }
 
@@ -84,9 +84,9 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         self.of_elements(b, &starts.start)
     }
 
-    /// Returns the initial accumulators of a partial result, which is later merged into other
-    /// accumulators. Sums that round begin with negative zero, because adding a number to negative
-    /// zero needs no operation.
+    /// Returns the initial accumulators of a partial result. The partial result is later merged
+    /// into other accumulators. Sums that round begin with negative zero, because adding a number
+    /// to negative zero needs no operation.
     pub fn empty(&self, b: &mut FunctionBuilder, start: &[Value]) -> Vec<Value> {
         let mut empty = Vec::with_capacity(start.len());
         let mut rest = start;

@@ -12,9 +12,9 @@
 //! add up all lanes of the highest level;  add elements that fill no chunk
 //! ```
 //!
-//! A sum of `n` elements takes `n` additions, like a sequential sum. A tree needs no more
-//! additions, and the first addition to an accumulator that holds the operation's identity costs
-//! nothing.
+//! A sum of `n` elements takes `n` additions, like a sequential sum. A tree needs no more additions
+//! than a sequence. The first addition to an accumulator costs nothing, because the accumulator
+//! holds the operation's identity.
 
 use fusebox_core::analysis::ReductionGroup;
 use fusebox_core::builder::{FunctionBuilder, Value};
@@ -43,9 +43,9 @@ pub fn lanes(accumulators: &Accumulators<'_, '_>, length: i64) -> Option<i64> {
     (accumulators.are_rounded() && length >= lanes * BLOCK).then_some(lanes)
 }
 
-/// Whether computing the elements that a group combines includes functions such as `exp`. Functions
-/// need the registers that a chunk would take. `is_known` holds for instructions that the kernel
-/// reads and does not compute.
+/// Whether the computation of a group's elements contains functions such as `exp`. These functions
+/// need the registers that a chunk would occupy. `is_known` holds for instructions whose values the
+/// kernel reads instead of computing them.
 pub fn holds_functions(computation: &Computation, group: &ReductionGroup, is_known: impl Fn(InstrId) -> bool) -> bool {
     let mut met: Vec<InstrId> = Vec::new();
     let mut pending: Vec<InstrId> =
@@ -63,8 +63,8 @@ pub fn holds_functions(computation: &Computation, group: &ReductionGroup, is_kno
     false
 }
 
-/// Combines the elements of a row. `visit(element, outputs)` returns the accumulators of one
-/// element, and the outputs.
+/// A sum of sums that combines the elements of a row. `visit(element, outputs)` returns the
+/// accumulators of one element, and the outputs.
 pub struct Cascade<'c, 'b, 'g, F> {
     pub accumulators: &'c Accumulators<'b, 'g>,
     /// Initial accumulators of a partial result.
@@ -78,7 +78,7 @@ impl<F> Cascade<'_, '_, '_, F>
 where
     F: Fn(&mut FunctionBuilder, Value, &[Value]) -> (Vec<Value>, Vec<Value>),
 {
-    /// Returns the accumulators and outputs after the elements below `length`.
+    /// Combines the elements below `length`. Returns the accumulators and the outputs.
     pub fn reduce(&self, b: &mut FunctionBuilder, length: i64, outputs: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let (chunk, width) = (self.lanes, self.start.len());
         let in_fours = length - length % (BRANCHES * chunk);

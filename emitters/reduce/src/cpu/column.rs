@@ -22,7 +22,7 @@ const CHUNK: i64 = 8;
 const ROWS: i64 = 16;
 /// Binary logarithm of the number of sums that form one sum of the next level.
 const GROUP_BITS: i64 = 3;
-/// Number of bytes of which the size of a level's lanes is a multiple.
+/// Number of bytes. The size of all lanes of a level is rounded up to a multiple of this number.
 const BYTES_OF_LEVELS: i64 = 256;
 
 /// The columns of one block.
@@ -33,7 +33,7 @@ struct BlockColumns<'c> {
     count: Value,
 }
 
-/// Returns the number of rows of one sum, for each level except the highest.
+/// Returns for each level except the highest how many rows one sum of the level contains.
 fn sizes_of_levels(rows: i64, chunk: i64) -> impl Iterator<Item = i64> {
     let sizes = std::iter::successors(Some(chunk), |size| size.checked_mul(1 << GROUP_BITS));
     sizes.take_while(move |&size| size < rows)
@@ -133,9 +133,9 @@ impl GroupKernel<'_, '_> {
         (levels.carried(&results), outputs)
     }
 
-    /// Returns a tile with the sums of `rows` rows, which `add` computes. Uses levels like
-    /// [`in_levels`](Self::in_levels), but a separate loop for each level. If there are few lanes,
-    /// they stay in registers through all loops.
+    /// Returns a tile with the sums of `rows` rows. `add` adds a range of rows to a tile. The sums
+    /// have levels as in [`in_levels`](Self::in_levels), but each level has a separate loop. If
+    /// there are few lanes, the sums stay in registers through all loops.
     fn in_chunks(
         &self,
         b: &mut FunctionBuilder,
@@ -159,8 +159,8 @@ impl GroupKernel<'_, '_> {
     }
 
     /// Adds a range of rows to the tile with `add`. Splits the range into chunks of the first of
-    /// `sizes`, splits each chunk into chunks of the next size, and so on. The range is a multiple
-    /// of the last size.
+    /// `sizes`, splits each chunk into chunks of the next size, and so on. The length of the range
+    /// is a multiple of the last size.
     fn chunks<F>(
         &self,
         b: &mut FunctionBuilder,
@@ -246,8 +246,8 @@ impl GroupKernel<'_, '_> {
         (tile.carried(&results), outputs)
     }
 
-    /// Reduces few columns. An iteration processes several rows, and lane `row * columns + column`
-    /// holds a sum.
+    /// Reduces few columns. An iteration processes several rows. Lane `row * columns + column`
+    /// holds the sum for one of these rows and one column.
     fn abreast(&self, b: &mut FunctionBuilder, piece: &BlockColumns<'_>, outputs: &[Value]) -> Vec<Value> {
         let [_, rows, width] = self.problem.dims;
         let abreast = piece.columns.rows_abreast;

@@ -17,7 +17,7 @@ pub struct GroupKernel<'b, 'g> {
     pub start: Vec<Value>,
     /// Initial accumulators of a partial result.
     pub empty: Vec<Value>,
-    /// Whether functions compute the elements to reduce.
+    /// Whether the computation of the elements contains functions such as `exp`.
     pub holds_functions: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Sums of sums. They keep rounding errors small, because each addition to a large sum rounds.
+//! Sums of sums. A sum of short sums has small rounding errors, because each addition to a large
+//! sum rounds.
 //!
 //! ```text
 //! level[0..] = start
@@ -24,12 +25,13 @@ pub struct SumTree {
     pub branch_bits: i64,
     /// Number of levels above the lowest.
     pub above: i64,
-    /// Whether each block completes the lowest level. Otherwise `2^branch_bits` blocks complete it.
+    /// Whether each block completes the lowest level. Otherwise `2^branch_bits` blocks complete
+    /// this level.
     pub is_block_complete: bool,
 }
 
 /// The sums of all levels, level after level. One tensor holds all levels, so that one loop can add
-/// any level to the next, because LLVM's compile time grows with the number of loops.
+/// any level to the next. Several loops would take LLVM longer to compile.
 pub struct SumLevels {
     tree: SumTree,
     tile: AccumulatorTile,
@@ -70,7 +72,7 @@ impl SumLevels {
         self.tile.folded(b, [above * lanes, lanes], |b, mine, others| accumulators.merge(b, mine, others))
     }
 
-    /// Adds each level that is complete after block `block` of `blocks` to the next level.
+    /// After block `block` of `blocks`, adds each complete level to the next level.
     pub fn after(
         self,
         b: &mut FunctionBuilder,

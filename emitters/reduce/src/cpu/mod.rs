@@ -43,8 +43,8 @@ const SHORTEST_ROW: i64 = 8;
 const SHORTEST_ROW_OF_OWN: i64 = 5;
 /// Minimum number of elements of a column. For shorter columns, a loop over the results is as fast.
 const SHORTEST_COLUMN: i64 = 4;
-/// Maximum number of points that the emitter accepts. No memory holds more, and smaller counts in a
-/// plan do not overflow.
+/// Maximum number of points that the emitter accepts. No memory holds more points, and smaller
+/// counts in a plan do not overflow.
 const MOST_POINTS: i64 = 1 << 48;
 /// Name of the knob for the target number of blocks.
 const BLOCKS: &str = "blocks";
@@ -95,7 +95,7 @@ impl Strategy for SerialReduce {
         for ((group, tiling), &first) in reductions.groups.iter().zip(&tilings).zip(&first) {
             let whole = |map: &IndexingMap| over_all_blocks(map, first, total);
             visits.extend(group_visits(group, &whole(&tiling.visited()), &whole(&tiling.kept())));
-            // Accumulators are contiguous, so that one operation combines a vector of them.
+            // Accumulators are contiguous, so that one operation combines a vector of accumulators.
             additions += combinations(group) / lanes(device);
             let map = |from: &IndexingMap, to: &IndexingMap| over_all_blocks(&followed(from, to), first, total);
             for root in &group.roots {
@@ -152,7 +152,7 @@ fn lanes(device: &DeviceDescription) -> f64 {
     f64::from(device.vector_bytes.max(4) / 4)
 }
 
-/// Returns the map that applies `first`, then `second`. It has the variables of `first`.
+/// Returns the map that applies `first`, then `second`. This map has the variables of `first`.
 fn followed(first: &IndexingMap, second: &IndexingMap) -> IndexingMap {
     let results = second.results.iter().map(|expr| expr.substitute(&first.results, &[], &[])).collect();
     IndexingMap { results, ..first.clone() }.simplify()

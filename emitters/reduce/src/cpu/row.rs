@@ -20,11 +20,13 @@ use crate::body::write;
 
 /// Number of elements of one partial result.
 const SEGMENT: i64 = 2 << 10;
-/// Number of elements of one partial sum times bytes of the widest accumulator, if functions
-/// compute the elements. Adding up the lanes of a vector takes a hundredth of the time of computing
-/// these elements.
+/// Size of one partial sum: the number of its elements, multiplied by the bytes of the widest
+/// accumulator. This size holds if the computation of the elements contains functions such as
+/// `exp`. Adding up the lanes of a vector takes a hundredth of the time of computing these
+/// elements.
 const SUM_BYTES: i64 = 2 << 10;
-/// Least number of majors of a row for which the sums of majors are added in groups of four.
+/// Least number of majors for which the sums of a row's majors are added in groups of four. A
+/// *major* is an index of the problem's first dimension.
 const FEWEST_MAJORS: i64 = 16;
 /// Number of lanes of a tile if the accumulators take at most four bytes.
 const LANES: i64 = 32;
@@ -37,7 +39,7 @@ struct ReducedRange {
     length: Option<i64>,
 }
 
-/// A function that returns the accumulators and outputs after a range.
+/// A function that reduces a range and returns the new accumulators and outputs.
 type ReduceRange<'r> = dyn Fn(&mut FunctionBuilder, &ReducedRange, &[Value]) -> Vec<Value> + 'r;
 
 impl ReducedRange {
@@ -83,8 +85,8 @@ impl GroupKernel<'_, '_> {
         (results, outputs)
     }
 
-    /// Returns the accumulators and outputs after the contiguous elements of a line. A line has the
-    /// elements of a row with the same major.
+    /// Reduces the contiguous elements of a line, and returns the new accumulators and outputs. A
+    /// line consists of the elements of a row that have the same major.
     fn line(&self, b: &mut FunctionBuilder, at: [Value; 2], is_separate: bool, state: &[Value]) -> Vec<Value> {
         let length = self.problem.dims[2];
         let lanes = if self.holds_functions { None } else { cascade::lanes(&self.accumulators, length) };
@@ -115,8 +117,9 @@ impl GroupKernel<'_, '_> {
         sizes.take_while(|&size| size < length).take(most).collect()
     }
 
-    /// Returns the accumulators and outputs after a range. `reduce(part, state)` reduces parts of
-    /// the first of `sizes`. Parts of the first size form parts of the second size, and so on.
+    /// Reduces a range, and returns the new accumulators and outputs. `reduce(part, state)` reduces
+    /// a part whose length is the first of `sizes`. Several parts of the first size form a part of
+    /// the second size, and so on.
     fn in_parts(
         &self,
         b: &mut FunctionBuilder,
@@ -141,8 +144,8 @@ impl GroupKernel<'_, '_> {
         })
     }
 
-    /// Returns the accumulators and outputs after one more segment. If `is_separate`, the segment
-    /// has separate accumulators, which are then merged.
+    /// Reduces one more segment, and returns the new accumulators and outputs. If `is_separate`,
+    /// the segment has separate accumulators, which are then merged.
     fn segment_after(
         &self,
         b: &mut FunctionBuilder,

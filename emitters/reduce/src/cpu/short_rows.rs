@@ -1,5 +1,6 @@
-//! Short rows of reductions that LLVM does not recognise, such as a maximum with its index. Each
-//! lane reduces a different row, so that no reduction over lanes is necessary at the end.
+//! Reductions of short rows. LLVM does not recognise these reductions, for example a maximum with
+//! its index. Each lane reduces a different row, so that no reduction over lanes is necessary at
+//! the end.
 //!
 //! ```text
 //! for chunk of the block's rows

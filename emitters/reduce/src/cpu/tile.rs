@@ -5,8 +5,8 @@
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 
-/// Maximum number of lanes that are combined by unrolled code. Larger numbers of lanes are first
-/// combined by loops over half of the lanes.
+/// Maximum number of lanes that unrolled code combines. If there are more lanes, loops first
+/// combine one half of the lanes with the other half.
 const FEW_LANES: i64 = 8;
 
 /// Tensors with the accumulators of all lanes.
@@ -23,7 +23,7 @@ impl AccumulatorTile {
         tile.each_lane(b, lanes, &[], |_, _, _, _| (start.to_vec(), Vec::new())).0
     }
 
-    /// Creates a tile that the caller must fill before reading it.
+    /// Creates a tile without values. The caller must fill the tile before its first read.
     pub fn unfilled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar]) -> AccumulatorTile {
         let tensors = types.iter().map(|&ty| b.allocate_shared(&[lanes], ty)).collect();
         AccumulatorTile { lanes, tensors }

@@ -15,12 +15,13 @@ pub struct ThreadedAxis {
 }
 
 impl ThreadedAxis {
-    /// Unrolls at most `unroll` positions. A thread with fewer positions unrolls them all.
+    /// Unrolls at most `unroll` positions. A thread with fewer positions unrolls all of its
+    /// positions.
     ///
     /// A thread reads unrolled positions concurrently only if all of them exist. Therefore, the
-    /// steps that exist for all threads should form full iterations. The unrolling is the number
-    /// from half of `unroll` to `unroll` for which the fewest of these steps remain after the full
-    /// iterations.
+    /// steps that exist for all threads should form full iterations. The chosen number is between
+    /// half of `unroll` and `unroll`. With this number, the fewest of these steps remain after the
+    /// full iterations.
     pub fn new(size: i64, threads: i64, unroll: i64) -> Self {
         let full = (size / threads).max(1);
         let most = unroll.clamp(1, full);
@@ -39,8 +40,8 @@ impl ThreadedAxis {
         self.unroll
     }
 
-    /// Adds the loops of this axis to a map and returns the position of `thread`. Adds the numbers
-    /// of the loops that must be unrolled to `unrolled`.
+    /// Adds the loops of this axis to a map and returns the position of `thread`. If a loop must be
+    /// unrolled, adds its number to the list `unrolled`.
     pub fn walk(&self, map: &mut IndexingMap, unrolled: &mut Vec<usize>, name: &str, thread: Expr) -> Expr {
         let chunks = ceil_div(self.steps(), self.unroll);
         let mut step = Expr::constant(0);

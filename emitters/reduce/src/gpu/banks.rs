@@ -15,7 +15,7 @@ const WORD: i64 = 4;
 const WARPS: i64 = 2;
 
 /// Returns the tile with a pad of at most `most` elements at the end of each column. Chooses the
-/// smallest pad with the fewest conflicts. `element_bytes` has the sizes of the elements.
+/// smallest pad with the fewest conflicts. `element_bytes` lists the sizes of the elements.
 pub fn padded(tile: PartialsTile, most: i64, warp: i64, element_bytes: &[i64]) -> PartialsTile {
     let accesses = accesses(&tile, warp);
     let all = |pitch: i64| element_bytes.iter().map(|&bytes| turns(&accesses, pitch, bytes)).sum::<i64>();
@@ -36,7 +36,7 @@ pub fn conflicts(tile: &PartialsTile, warp: i64, bytes: i64) -> i64 {
     turns(&accesses(tile, warp), tile.pitch, bytes)
 }
 
-/// The `(column, partial)` of each thread of a warp that takes part in an access.
+/// The places `(column, partial)` that the threads of a warp access at once.
 type WarpAccess = Vec<(i64, i64)>;
 
 fn turns(accesses: &[WarpAccess], pitch: i64, bytes: i64) -> i64 {
@@ -45,8 +45,8 @@ fn turns(accesses: &[WarpAccess], pitch: i64, bytes: i64) -> i64 {
     accesses.iter().map(extra).sum()
 }
 
-/// Returns the writes and reads of the first warps. The first read of a pass represents all its
-/// reads, because the others are at a constant distance.
+/// Returns the writes and reads of the first warps. The first read of a pass represents all reads
+/// of the pass, because the other reads are at a constant distance.
 fn accesses(tile: &PartialsTile, warp: i64) -> Vec<WarpAccess> {
     let mut accesses = Vec::new();
     for map in [&tile.write, &tile.read] {

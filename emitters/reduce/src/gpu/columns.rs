@@ -21,12 +21,13 @@ use super::schedule::{GroupSchedule, PartialsTile, block, demand, lane, thread, 
 
 /// Number of threads of a block if one thread computes each result.
 const BLOCK: i64 = 128;
-/// Maximum number of unused elements at the end of a tile's column. It is enough for elements of
-/// one byte.
+/// Maximum number of unused elements at the end of a tile's column. This number is enough for
+/// elements of one byte.
 pub const MOST_PAD: i64 = 4;
-/// Number of bytes per thread with which a warp reads a cache line.
+/// Number of bytes that each thread must read so that a warp reads a whole cache line.
 const WORD: i64 = 4;
-/// Number of rows that one thread reads, unless too few threads remain.
+/// Usual number of rows that one thread reads. A thread reads fewer rows if otherwise too few
+/// threads would be busy.
 const MOST_STEPS: i64 = 16;
 
 struct ColumnParameters {
@@ -137,8 +138,8 @@ impl ColumnParameters {
     }
 }
 
-/// Returns the tile. It holds the columns of all lanes in sequence, and the partial results of a
-/// column are contiguous.
+/// Returns the tile. The tile holds the columns of all lanes in sequence, and the partial results
+/// of a column are contiguous.
 ///
 /// ```text
 ///               part 0 .. Ty-1, unused
@@ -175,8 +176,8 @@ fn natural_vector(limits: &GroupLimits, widest: i64) -> i64 {
     vector
 }
 
-/// Returns the number of threads of a column. They fill the device, and each thread has several
-/// rows to read.
+/// Returns the number of threads of a column. With this number, the threads fill the device, and
+/// each thread has several rows to read.
 fn natural_down(limits: &GroupLimits, units: i64, b: i64, most: i64) -> i64 {
     let needs = |down: i64| units * down < limits.device_threads && b / down > MOST_STEPS / 2;
     if !needs(1) || b <= MOST_STEPS {

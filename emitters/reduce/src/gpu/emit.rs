@@ -69,8 +69,8 @@ impl GroupEmitter<'_> {
         (outputs.to_vec(), like(&start, accumulators))
     }
 
-    /// Returns the outputs and accumulators after all elements to which `map` maps the point `at`.
-    /// Unrolls the range variables in `unrolled`.
+    /// Combines all elements to which `map` maps the point `at`. Returns the new outputs and
+    /// accumulators. Unrolls the range variables in `unrolled`.
     fn accumulate(
         &self,
         b: &mut FunctionBuilder,
@@ -164,7 +164,7 @@ impl GroupEmitter<'_> {
         b.scf_if(reads, &types, |b| self.read_tile(b, tile, starts, &tiles, &outputs), |_| outputs.clone())
     }
 
-    /// Reads the tile and writes results. All threads of a warp that reads take part in the warp's
+    /// Reads the tile and writes results. If a warp reads, all its threads take part in the
     /// shuffles.
     fn read_tile(
         &self,
@@ -187,7 +187,7 @@ impl GroupEmitter<'_> {
         })
     }
 
-    /// Reads and combines the partial results of a column that one thread reads.
+    /// Reads those partial results of a column that belong to one thread, and combines them.
     fn read_column(
         &self,
         b: &mut FunctionBuilder,
@@ -251,7 +251,7 @@ fn flat(lanes: &LaneAccumulators) -> Vec<Value> {
     lanes.iter().flatten().flatten().copied().collect()
 }
 
-/// Groups values by lane and hero, as in `shape`.
+/// Groups values by lane and hero. Each hero gets as many values as it has in `shape`.
 fn like(shape: &LaneAccumulators, values: &[Value]) -> LaneAccumulators {
     let mut values = values.iter().copied();
     shape.iter().map(|lane| lane.iter().map(|hero| values.by_ref().take(hero.len()).collect()).collect()).collect()

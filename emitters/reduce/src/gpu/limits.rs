@@ -9,11 +9,11 @@ use fusebox_core::hlo::Op;
 const BYTES_IN_FLIGHT: i64 = 64;
 /// Maximum number of vectors of the widest type that one thread reads at once.
 const MOST_VECTORS: i64 = 2;
-/// Maximum number of accumulators that a thread keeps in registers. Enough registers remain for its
-/// reads.
+/// Maximum number of accumulators that a thread keeps in registers. With this number, enough
+/// registers remain for the thread's reads.
 const MOST_ACCUMULATORS: i64 = 16;
-/// Maximum number of instructions per element with which several lanes pay. With more, they add too
-/// much code.
+/// Maximum number of instructions per element for which several lanes pay. With more instructions,
+/// several lanes add too much code.
 const HEAVY: usize = 24;
 
 /// A group, and limits that follow from the group and the device.
@@ -63,7 +63,7 @@ impl<'a> GroupLimits<'a> {
         }
     }
 
-    /// Returns the largest power of two up to `most` that divides `length` and is no wider than a
+    /// Returns the largest power of two that divides `length`, is at most `most`, and fits in a
     /// vector access.
     pub fn vector_of(&self, length: i64, most: i64) -> i64 {
         let most = most.min(self.vector);

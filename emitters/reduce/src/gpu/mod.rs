@@ -48,7 +48,8 @@ pub enum ReductionForm {
     MultiRow,
     /// Each block reduces a tile of columns.
     Column,
-    /// Each block reads at most as many columns as a warp has threads, as one line.
+    /// There are at most as many columns as a warp has threads. Each block reads all its rows as
+    /// one line.
     SmallColumn,
     /// One block computes the only result.
     Scalar,
@@ -110,7 +111,8 @@ impl Strategy for ReductionForm {
     }
 }
 
-/// Returns the group with the most elements. Ties go to the first.
+/// Returns the group with the most elements. If several groups have the most elements, returns the
+/// first.
 fn primary(reductions: &ReductionFusion) -> (usize, &ReductionGroup) {
     let mut largest = (0, &reductions.groups[0]);
     for (number, group) in reductions.groups.iter().enumerate() {

@@ -17,11 +17,13 @@ use super::schedule::{GroupSchedule, PartialsTile, block, demand, lane, power_of
 
 /// Usual number of threads of a block with several rows.
 const BLOCK: i64 = 256;
-/// Number of vectors that one thread reads, unless too few threads remain.
+/// Usual number of vectors that one thread reads. A thread reads fewer vectors if otherwise too few
+/// threads would be busy.
 const MOST_UNITS: i64 = 8;
 /// Number of adjacent bytes that a group of threads should read at once: a cache line.
 const LINE: i64 = 128;
-/// Number of bytes of which the size of the rows that one thread reads together is a multiple.
+/// Number of bytes. If one thread reads several rows together, the size of these rows is a multiple
+/// of this number.
 const TOGETHER: i64 = 16;
 
 /// Numbers that determine a row schedule.
@@ -32,7 +34,7 @@ struct RowParameters {
     together: i64,
     /// Number of threads of a row.
     threads: i64,
-    /// Number of rows of a block, or of groups of rows if one thread reduces several rows.
+    /// Number of rows of a block. If one thread reduces several rows, number of groups of rows.
     rows: i64,
     /// Number of vectors that a thread reads concurrently.
     unroll: i64,
@@ -79,8 +81,8 @@ pub fn schedule(
     Ok(numbers.schedule(limits))
 }
 
-/// Returns the number of threads of a row. Each thread has several vectors, or fewer if otherwise
-/// half the device would be idle.
+/// Returns the number of threads of a row. Each thread has several vectors. A thread has fewer
+/// vectors if otherwise half the device would be idle.
 fn natural_threads(limits: &GroupLimits, vector: i64) -> i64 {
     let [a, b, c] = limits.group.problem.dims;
     let units = c / vector;
@@ -96,8 +98,8 @@ fn natural_threads(limits: &GroupLimits, vector: i64) -> i64 {
     nearest_power_of_two(work / each).max(line).min(limits.most_threads)
 }
 
-/// Rounds up if `value` is at least 3/4 of the next power of two, else down. An extra thread costs
-/// as much as an extra step.
+/// Rounds `value` to a power of two: up if `value` is at least 3/4 of the next power of two, else
+/// down. An extra thread costs as much as an extra step.
 fn nearest_power_of_two(value: i64) -> i64 {
     let up = power_of_two(value);
     if 4 * value >= 3 * up { up } else { (up / 2).max(1) }
@@ -246,7 +248,7 @@ pub fn tile(warp: i64, rows: i64, warps: i64, blocks: i64) -> PartialsTile {
     PartialsTile { columns: rows, partials: warps, pitch: warps, write, readers: warps, read, reading }
 }
 
-/// Returns the number of adjacent rows that one thread reads together, because they fill whole
+/// Returns the number of adjacent rows that one thread reads together. These rows fill whole
 /// vectors.
 fn rows_together(limits: &GroupLimits, b: i64, c: i64) -> i64 {
     let bytes = c * limits.element_bytes();
@@ -258,8 +260,8 @@ fn rows_together(limits: &GroupLimits, b: i64, c: i64) -> i64 {
     }
 }
 
-/// Returns the number of rows that fill a block of the usual size, or a smaller number if otherwise
-/// not every core has a block. A block has at least a warp of threads.
+/// Returns the number of rows that fill a block of the usual size. Returns a smaller number if some
+/// cores would otherwise have no block. A block has at least a warp of threads.
 fn natural_rows(limits: &GroupLimits, threads: i64, b: i64) -> i64 {
     let mut rows = (BLOCK / threads).max(1);
     while rows > 1 && rows * threads > limits.warp && ceil_div(b, rows) < limits.cores {

@@ -1,5 +1,5 @@
-//! The schedule of a group, which describes the work of a block's threads in the same way for every
-//! form.
+//! The schedule of a group. A schedule describes the work of a block's threads, in the same way for
+//! every form.
 //!
 //! ```text
 //! walk      each thread combines the elements it reads into its lanes' accumulators   registers
@@ -20,19 +20,19 @@ pub struct GroupSchedule {
     pub lanes: i64,
     /// Number of elements per vector access, for the plan.
     pub vector: i64,
-    /// `(th, bl)[loops, lane] -> [d0, d1, d2]`: the points that a thread reads. If there are
+    /// Map `(th, bl)[loops, lane] -> [d0, d1, d2]` to the points that a thread reads. If there are
     /// several lanes, the lane is the last range variable.
     pub walk: IndexingMap,
     /// Range variables of `walk` that are unrolled.
     pub unrolled: Vec<usize>,
-    /// Number of adjacent threads that combine their accumulators after the walk. It is a power of
-    /// two, and 1 if no threads combine.
+    /// Number of adjacent threads that combine their accumulators after the walk. This number is a
+    /// power of two. It is 1 if no threads combine their accumulators.
     pub shuffled: i64,
     /// Tile through which warps combine accumulators. `None` if one warp has all partial results of
     /// a result.
     pub tile: Option<PartialsTile>,
-    /// `(th, bl)[pass] -> kept coordinates`: the results that a thread writes. A pass is a lane, or
-    /// a pass over the tile.
+    /// Map `(th, bl)[pass] -> kept coordinates` to the results that a thread writes. `pass` is a
+    /// lane, or a pass over the tile.
     pub kept: IndexingMap,
     /// Values of the knobs.
     pub knobs: Vec<(&'static str, i64)>,
@@ -49,15 +49,15 @@ pub struct PartialsTile {
     pub columns: i64,
     /// Number of partial results of each result.
     pub partials: i64,
-    /// Distance between columns, in elements. It can exceed `partials`, so that threads access
-    /// different banks.
+    /// Distance between columns, in elements. The pitch can exceed `partials`, so that threads
+    /// access different banks.
     pub pitch: i64,
-    /// `(th, bl)[lane] -> [column, partial]`: the elements that a thread writes.
+    /// Map `(th, bl)[lane] -> [column, partial]` to the elements that a thread writes.
     pub write: IndexingMap,
     /// Number of threads that combine one column's partial results, a power of two.
     pub readers: i64,
-    /// `(th, bl)[pass] -> [column, first partial]`: the elements that a thread reads. The thread
-    /// then reads every `readers`-th partial result of the column.
+    /// Map `(th, bl)[pass] -> [column, first partial]` to the first element that a thread reads.
+    /// The thread then reads every `readers`-th partial result of the column.
     pub read: IndexingMap,
     /// Number of threads that read.
     pub reading: i64,
@@ -68,8 +68,8 @@ pub struct PartialsTile {
 const EXCHANGE: f64 = 1.0;
 
 impl GroupSchedule {
-    /// Returns the cost, in additions, of combining values of different threads: the shuffles, the
-    /// writes and reads of the tile, and the shuffles after reading the tile.
+    /// Returns the cost, in additions, of combining values of different threads. It includes the
+    /// shuffles, the writes and reads of the tile, and the shuffles after reading the tile.
     pub fn exchanges(&self) -> f64 {
         let threads = (self.blocks * self.threads) as f64 * self.lanes as f64;
         let shuffles = |lanes: i64| f64::from((lanes.max(1) as u64).ilog2());
@@ -152,8 +152,8 @@ pub fn ranges_as_dims(map: &IndexingMap) -> IndexingMap {
     }
 }
 
-/// Constrains `expr` to `0..size`. Adds no constraint if `expr` is always less than `reach` and
-/// `reach` is at most `size`.
+/// Constrains `expr` to `0..size`. `expr` is always less than `reach`. So if `reach` is at most
+/// `size`, adds no constraint.
 pub fn demand(map: &mut IndexingMap, expr: &Expr, size: i64, reach: i64) {
     if reach > size {
         map.constraints.push(Constraint::new(expr.clone(), Interval::from_size(size)));

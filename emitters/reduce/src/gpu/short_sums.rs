@@ -22,11 +22,11 @@ const FEW_TURNS: i64 = 64;
 /// The loops of a walk, split into outer and inner loops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShortSums {
-    /// `(th, bl)[outer]`: one iteration for each short sum. The map has no results.
+    /// Map `(th, bl)[outer]` with one iteration for each short sum. The map has no results.
     pub outer: IndexingMap,
     /// Range variables of `outer` that are unrolled.
     pub outer_unrolled: Vec<usize>,
-    /// `(th, bl, outer)[inner] -> …`: the elements of a short sum.
+    /// Map `(th, bl, outer)[inner] -> …` to the elements of a short sum.
     pub inner: IndexingMap,
     /// Range variables of `inner` that are unrolled.
     pub inner_unrolled: Vec<usize>,
@@ -39,9 +39,10 @@ pub fn are_rounded(group: &ReductionGroup) -> bool {
 }
 
 impl ShortSums {
-    /// Splits a walk. A short sum has the elements that a thread reads at once. If this gives many
-    /// short sums, each short sum instead has about the square root of all elements, and the number
-    /// of short sums is about the same. Returns `None` if there are few additions.
+    /// Splits a walk. A short sum has the elements that a thread reads at once. If this would give
+    /// many sums, the number of sums is limited: both this number and the number of elements per
+    /// sum are about the square root of the number of all elements. Returns `None` if there are few
+    /// additions.
     pub fn of(walk: &IndexingMap, unrolled: &[usize]) -> Option<ShortSums> {
         let sizes: Vec<i64> = walk.ranges.iter().map(|range| range.bounds.size() as i64).collect();
         let product = |sizes: &[i64]| sizes.iter().fold(1_i64, |product, &size| product.saturating_mul(size));
@@ -67,7 +68,7 @@ impl ShortSums {
         if piece > 1 { cut_at(walk, unrolled, first - 1, piece) } else { Self::between(walk, unrolled, first) }
     }
 
-    /// Makes the loops before number `first` the outer loops, and the others the inner loops.
+    /// Makes the loops before number `first` the outer loops, and the other loops the inner loops.
     fn between(walk: &IndexingMap, unrolled: &[usize], first: usize) -> Option<ShortSums> {
         if first == 0 || first == walk.ranges.len() {
             return None;
@@ -97,7 +98,7 @@ impl ShortSums {
 }
 
 /// Returns the number of iterations of one short sum, at most `most`, in a loop of `size`
-/// iterations. Returns a divisor of `size` if there is one between half of `most` and `most`, so
+/// iterations. If `size` has a divisor between half of `most` and `most`, returns the divisor, so
 /// that no iteration needs a check.
 fn piece(size: i64, most: i64) -> i64 {
     let divides = |piece: &i64| size % piece == 0;

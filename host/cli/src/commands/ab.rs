@@ -14,7 +14,7 @@ use crate::arguments::{Ab, CommonArguments, EmitterChoice};
 use crate::exit::Failure;
 use crate::{bundled, emitters, guard, module, running};
 
-/// Prefix of a SPEC that adds passes of MLIR to a side.
+/// Prefix of a SPEC that adds MLIR passes to a side.
 const MLIR: &str = "mlir:";
 
 pub fn run(arguments: &Ab) -> Result<(), Failure> {
@@ -46,7 +46,7 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
     }
 }
 
-/// Describes the wrong results of a report.
+/// Describes the wrong results in a report.
 fn wrong(report: &ComparisonReport) -> Vec<String> {
     let faults = |comparison: &Comparison| -> Vec<String> {
         let name = &comparison.name;
@@ -83,7 +83,8 @@ fn write_page(report: &ComparisonReport, folder: &Path) -> Result<(), Failure> {
     Ok(fusebox_files::write(&folder.join("index.html"), page::of_comparison(report).as_bytes())?)
 }
 
-/// Builds a side from its SPECs on the command line. Its dumps go to the subfolder `dumps`.
+/// Builds a side from its SPECs on the command line. `dumps` is the subfolder into which the side's
+/// dumps are written.
 fn side(specs: &[String], common: &CommonArguments, dumps: &str) -> Result<Side, Failure> {
     let both = &common.compiling.emitters;
     let folder = module::folder_of(&common.module);
@@ -118,7 +119,7 @@ fn side(specs: &[String], common: &CommonArguments, dumps: &str) -> Result<Side,
     Ok(Side { name, compiler, mlir_passes, dump: module::dump_to(dump_to.as_deref())? })
 }
 
-/// Whether a SPEC names a fusebox program and not a library of emitters.
+/// Whether a SPEC names a fusebox program instead of a library of emitters.
 fn is_program(spec: &str) -> bool {
     let path = Path::new(spec);
     path.is_file() && path.extension().is_none_or(|extension| extension != "so")

@@ -1,5 +1,5 @@
-//! `fusebox bench`: measures the time of compiling a text to an executable, and of running it with
-//! inputs that are already in memory.
+//! `fusebox bench`: measures the time for compiling a module's text to an executable. Also measures
+//! the time for running the executable with inputs that are already in memory.
 
 use std::path::Path;
 use std::time::Instant;
@@ -23,8 +23,8 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let Bench { common, progress, cache, .. } = arguments;
     let compiler = Compiler { common, progress, cache, is_measured: true };
     let made = match arguments.profile {
-        // A profile needs the kernels of the compilation, which an executable from the cache does
-        // not hold.
+        // A profile needs the kernels of the compilation. An executable from the cache does not
+        // contain them.
         Some(_) => compiler.compile(&source, None, Phase::Run, Vec::new())?,
         None => compiler.executable(&source, None)?,
     };
@@ -59,7 +59,7 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     })?)
 }
 
-/// Prints the profile and, if `trace` is a path, writes a trace.
+/// Prints the profile. If `trace` is a path, also writes a trace to this path.
 fn show_profile(
     program: &mut Program,
     kernels: &[Selected],

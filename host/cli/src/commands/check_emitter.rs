@@ -17,13 +17,14 @@ use crate::exit::Failure;
 use crate::progress::{ProgressChoice, ProgressReporter};
 use crate::source;
 
-/// Limits of the library's process. They are generous: an emitter answers in milliseconds.
+/// Limits of the library's process. An emitter usually answers in milliseconds, so these limits are
+/// generous.
 const LIMITS: ProcessLimits = ProcessLimits { time: Duration::from_secs(10), memory: Some(4 << 30) };
 
 /// `fusebox check-emitter`
 #[derive(Debug, Args)]
 pub struct CheckEmitter {
-    /// The library, which is run in a separate process; or the folder of its crate, which is built
+    /// The library, which runs in a separate process; or the folder of its crate, which is built
     /// first
     pub library: PathBuf,
     /// Check only the library's emitters of this kind
@@ -73,7 +74,8 @@ pub fn run(arguments: &CheckEmitter) -> Result<(), Failure> {
     }
 }
 
-/// Builds and checks the crate after every change, until the user stops the program.
+/// Builds and checks the crate, and repeats this after every change, until the user stops the
+/// program.
 fn watch(arguments: &CheckEmitter) -> Result<(), Failure> {
     if !arguments.library.is_dir() {
         return Err(Failure::usage(format!(
@@ -147,8 +149,8 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<ExaminationRepo
     if arguments.json {
         terminal::print(|out| writeln!(out, "{}", json!(reports)))?;
     }
-    // Failures on modules are reported after all emitters are checked, as a module may be meant for
-    // only one of the library's emitters.
+    // A module may be intended for only one of the library's emitters. Therefore failures on
+    // modules are reported after all emitters are checked.
     if failures.is_empty() { Ok(reports) } else { Err(Failure::input(failures.join("\n"))) }
 }
 

@@ -26,8 +26,9 @@ pub fn run(arguments: &Compile) -> Result<(), Failure> {
     write(arguments, &output(emit, &made, &target)?)
 }
 
-/// Returns the stage for a command line without `--emit`: an executable for targets that run here,
-/// PTX for GPUs named by capability (`sm_90`), otherwise assembly.
+/// Returns the stage for a command line without `--emit`. If the target can run here, the output is
+/// an executable. If the target is a GPU that is named by its capability (`sm_90`), it is PTX. For
+/// other targets, it is assembly.
 fn default_stage(name: &str, target: &Target) -> Emit {
     match target.runner() {
         None => Emit::Asm,

@@ -71,7 +71,8 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
     })?)
 }
 
-/// Returns the kernels of fusions whose name matches `pattern`; without a pattern, all kernels.
+/// Returns the kernels of all fusions whose names match `pattern`. Without a pattern, returns all
+/// kernels.
 fn matching_kernels<'m>(made: &'m Compilation, pattern: Option<&Pattern>) -> Result<Vec<&'m Selected>, Failure> {
     let name = |kernel: &Selected| kernel.unit.fusion.name.clone();
     let Some(pattern) = pattern else { return Ok(made.kernels.iter().collect()) };
@@ -97,7 +98,7 @@ fn measured(
     Ok(profile::profile(&mut program, &made.kernels, device, &options, Effort::default())?)
 }
 
-/// Prints what NVIDIA's assembler reports about the kernels.
+/// Prints the report of NVIDIA's assembler on each kernel.
 fn kernel_quality(source: &Source, arguments: &Explain) -> Result<(), Failure> {
     let asked = &arguments.common.compiling.target;
     let targets = if asked.starts_with("sm_") { vec![asked.as_str()] } else { vec!["sm_80", "sm_90"] };
@@ -150,7 +151,8 @@ fn print_quality(out: &mut dyn Write, all: &[KernelQualityRow<'_>]) -> io::Resul
     Ok(())
 }
 
-/// Prints a line for each fusion, and a line for each operation that no kernel executes.
+/// Prints a table: one line for each fusion, and one line for each operation that no kernel
+/// executes.
 fn print_table(out: &mut dyn Write, made: &Compilation, rows: &[roofline::RooflineRow]) -> io::Result<()> {
     let routines = report::host_operations(&made.fused);
     if rows.is_empty() && routines.is_empty() {
@@ -182,8 +184,8 @@ fn print_others(out: &mut dyn Write, made: &Compilation) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Describes the parts of a predicted time: microseconds, additions, and bytes moved through
-/// memory.
+/// Describes the components of a predicted time as JSON: microseconds, additions, and bytes that
+/// move through memory.
 fn described(fusion: &Fusion, Breakdown { visits, writes, work, times }: &Breakdown) -> serde_json::Value {
     let us = |seconds: f64| seconds * 1e6;
     let name = |&id: &InstrId| fusion.computation().instruction(id).name.clone();

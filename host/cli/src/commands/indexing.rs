@@ -1,4 +1,4 @@
-//! `fusebox indexing`: prints the indexing maps of each operation and of the fusion.
+//! `fusebox indexing`: prints the indexing maps of each operation, and of the whole computation.
 
 use fusebox_compiler::Phase;
 use fusebox_core::hlo::print_module;

@@ -14,15 +14,15 @@ use crate::exit::Failure;
 pub struct NewEmitter {
     /// Name of the crate and its emitter, for example my-loop
     pub name: String,
-    /// Kind of fusions that the emitter computes; `own` creates a new kind with the emitter's name,
-    /// and the emitter bids for its fusions
+    /// Kind of fusions that the emitter computes; with `own`, the emitter bids for fusions of a new
+    /// kind, which has the emitter's name
     #[arg(long, value_parser = PossibleValuesParser::new(kinds()))]
     pub kind: String,
-    /// Folder of the crate; default: its name
+    /// Folder of the crate; default: the crate's name
     #[arg(long, value_name = "DIR")]
     pub path: Option<PathBuf>,
-    /// Build against these sources of fusebox-core; default: the sources that this program was
-    /// built from, or the release of its version
+    /// Build against these sources of fusebox-core; default: the sources from which this program
+    /// was built or, if they are absent, the release of this version
     #[arg(long, value_name = "DIR")]
     pub core: Option<PathBuf>,
 }
@@ -35,7 +35,8 @@ pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
     let is_release = core.is_none();
     let begun = new_emitter::NewEmitter { name: name.clone(), kind: kind.clone(), folder: folder.clone(), core };
     let files = begun.write()?;
-    // None of the built-in fusions of the check is of an `own` kind, so the check needs a module.
+    // The built-in fusions of `check-emitter` belong to no new kind. So for an `own` kind the
+    // command needs a module.
     let module = if kind == new_emitter::OWN { " --module benches/small.hlo" } else { "" };
     let kind = begun.kind();
     let library = format!("target/release/lib{}.so", name.replace('-', "_"));
@@ -60,7 +61,7 @@ pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
     })?)
 }
 
-/// Whether a shell finds this program by its name.
+/// Whether a shell that gets only the name of this program would find this file.
 fn is_in_path(program: &Path) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let files = std::env::split_paths(&path).filter_map(|folder| folder.join(program.file_name()?).canonicalize().ok());

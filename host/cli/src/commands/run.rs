@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::module::Compiler;
 use crate::{guard, module, running};
 
-/// Largest number of elements of an array that a dump shows. --outputs writes all elements.
+/// Largest number of elements that a dump shows of an array. --outputs writes all elements.
 const MOST_DUMPED_VALUES: usize = 1 << 16;
 
 pub fn run(arguments: &Run) -> Result<(), Failure> {
@@ -51,7 +51,7 @@ fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
     let mut program = if is_stored(arguments, source)? {
         let path = &arguments.common.module;
         let executable = stored::read(path, &source.bytes, &arguments.trust)?;
-        // An error in loading is a fault of the file, not of this compiler.
+        // If loading fails, the file is at fault, not this compiler.
         Program::load(executable, &options).map_err(Failure::input)?
     } else {
         Program::load(compile(arguments, source)?, &options)?
@@ -64,7 +64,8 @@ fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
     Ok(result)
 }
 
-/// Fails if the result differs from the interpreter's.
+/// Compares the result with that of the interpreter. Fails if they differ by more than rounding
+/// explains.
 fn check(arguments: &Run, source: &Source, inputs: Vec<Literal>, result: &Literal) -> Result<(), Failure> {
     let case = Case { module: source.parse()?, inputs };
     let Some(difference) = case.difference(result).map_err(Failure::input)? else { return Ok(()) };
@@ -79,7 +80,7 @@ fn check(arguments: &Run, source: &Source, inputs: Vec<Literal>, result: &Litera
     )))
 }
 
-/// Whether the input is an executable and not a module.
+/// Whether the input is an executable instead of a module.
 fn is_stored(arguments: &Run, source: &Source) -> Result<bool, Failure> {
     let is_stored = Executable::is_executable(&source.bytes);
     if arguments.trust.require_signature.is_some() && !is_stored {

@@ -1,4 +1,4 @@
-//! Machine code of kernels in the cache.
+//! Machine code of kernels, as stored in the cache.
 
 use fusebox_files::{Key, StoreError};
 use fusebox_lowering::{Batch, Code, LoweringError};
@@ -12,7 +12,7 @@ pub struct BatchCode {
     pub code: Code,
     /// Whether the code comes from the cache.
     pub was_cached: bool,
-    /// Key of its cache entry, if the batch has one.
+    /// Key of the batch's cache entry, if there is one.
     key: Option<Key>,
 }
 

@@ -52,7 +52,7 @@ fn begun(sort: &str, target: &Target) -> Result<Key, String> {
     Ok(Key::of(sort).and(build()?).and(target.identity()))
 }
 
-/// Adds the registered emitters to the key, and which emitters the user and the tuner have chosen.
+/// Adds to the key the registered emitters, and the choices of the user and of the tuner.
 fn with_emitters(mut key: Key, emitters: &Emitters) -> Result<Key, String> {
     let Emitters { registry, overrides, tuned, cuts, of_part } = emitters;
     for emitter in registry.emitters() {

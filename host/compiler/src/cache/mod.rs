@@ -1,4 +1,4 @@
-//! Cache of earlier compilations in a folder: whole programs, and the machine code of kernels.
+//! Cache of earlier compilations. A folder contains whole programs and the machine code of kernels.
 //!
 //! ```text
 //! key      keys: hashes of everything that an entry depends on
@@ -48,8 +48,8 @@ impl Cache {
 }
 
 impl Options {
-    /// Returns the cache unless the compilation needs something that its entries do not hold: texts
-    /// of stages, checks after each pass, or code that departures change.
+    /// Returns the store of the cache. `None` if the compilation needs results that cache entries
+    /// lack: texts of stages, checks after each pass, or code that departures change.
     pub(crate) fn store(&self) -> Option<&Store> {
         let wants_texts = self.dump.is_active() || !self.stages.is_empty();
         let departures = &self.departures;
@@ -58,7 +58,7 @@ impl Options {
 }
 
 impl Cached {
-    /// `hit` for a whole program, else `miss`.
+    /// Returns `hit` for a whole program, else `miss`.
     pub fn name(self) -> &'static str {
         match self {
             Cached::Program => "hit",

@@ -7,8 +7,9 @@ use fusebox_runtime::Executable;
 use super::{Cached, key};
 use crate::{Compilation, CompileError, Options, Source, compile};
 
-/// Compiles a module, or loads its executable from the cache. A loaded compilation holds only the
-/// executable. A program with warnings is not stored, so that each compilation repeats them.
+/// Compiles a module, or loads its executable from the cache. A compilation from the cache contains
+/// only the executable. A program with warnings is not stored, so that each compilation repeats
+/// them.
 ///
 /// # Errors
 /// If [`compile`] fails.

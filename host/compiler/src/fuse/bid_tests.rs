@@ -67,8 +67,8 @@ impl Emitter for TestBidder {
 }
 
 /// A program with a sine and elementwise operations, one of which reads reversed elements. The
-/// arrays are so large that fusion does not merge kernels to save launches, and so small that
-/// fusion does not merge kernels to save memory traffic.
+/// arrays are too large for fusion to merge kernels in order to save launches. They are too small
+/// for fusion to merge kernels in order to save memory traffic.
 const PROGRAM: &str = "HloModule m
 ENTRY main {
   x = f16[10000] parameter(0)
@@ -88,8 +88,8 @@ fn emitters(bidder: TestBidder) -> Emitters {
     Emitters { registry: Registry::new(all).unwrap(), ..Emitters::default() }
 }
 
-/// Returns the names of the instructions in each fusion, without parameters, and the records of
-/// bids.
+/// Returns, for each fusion, the names of its instructions except parameters, and the records of
+/// all bids.
 fn fused(emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRecord>) {
     fused_of(PROGRAM, emitters)
 }
@@ -101,7 +101,7 @@ fn fused_of(program: &str, emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRec
     (fusions_of(&module), records)
 }
 
-/// Returns the names of the instructions in each fusion, without parameters.
+/// Returns, for each fusion, the names of its instructions except parameters.
 pub fn fusions_of(module: &Module) -> Vec<Vec<String>> {
     let entry = module.entry_computation().unwrap();
     let members = |op: &Op| match op {
@@ -167,8 +167,8 @@ ENTRY main {
     let number = bidder(&emitters);
     emitters.overrides.push(Override::of_kind(KernelKind("waves".into()), vec![number], "waves=asker"));
     let (fusions, records) = fused_of(text, &emitters);
-    // The kernel writes the program's result, a value with two inputs, an expensive value, and a
-    // value that is read at another index.
+    // The kernel writes four values: the program's result, a value with two inputs, an expensive
+    // value, and a value that another kernel reads at another index.
     assert_eq!(fusions[0], names(&["one", "ones", "first", "both", "wave", "moved"]), "{records:?}");
     let reads = |fusion: &&Vec<String>| fusion.contains(&"a".to_owned());
     let reader = fusions.iter().find(reads).unwrap();
@@ -338,9 +338,9 @@ fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
     assert_eq!(ways, ["apart", "asker@1.0.0"]);
 }
 
-/// Another kernel reads the halves of a normalised row, and can compute them itself. A bid for the
-/// normalised rows would have to store the rows for that kernel. So the bid does not pay, although
-/// its kernel is faster than the host's kernels for the same instructions.
+/// Another kernel reads the halves of a normalised row, and can compute the halves itself. A bid
+/// for the normalised rows would have to store the rows for that kernel. So the bid does not pay,
+/// although its kernel is faster than the host's kernels for the same instructions.
 #[test]
 fn a_bid_counts_what_it_stores_for_readers() {
     let program = "HloModule m

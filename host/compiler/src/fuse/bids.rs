@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Bids are decided before all other fusion. An accepted bid becomes a fusion, like the fusions
-//! that the program text contains. The answers of emitters are cached by the form of the question.
-//! So emitters are asked no more often for many equal layers than for a single layer.
+//! that the program text contains. The answers of emitters are cached, and regions that differ only
+//! in names have the same cache entry. So emitters are asked about many equal layers only once.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ const ONE_KERNEL: f64 = 1.05;
 /// Outcome of a bid, as text for users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BidRecord {
-    /// Name of the instruction that the emitter anchors on.
+    /// Name of the anchor: the instruction around which the emitter bids.
     pub anchor: String,
     /// Name, version and origin of the emitter.
     pub emitter: String,
@@ -48,15 +48,15 @@ pub struct BidRecord {
     pub outcome: String,
 }
 
-/// A bid that is ignored while the kernels around it are predicted without it.
+/// A bid to ignore while the kernels around its instructions are predicted without the bid.
 #[derive(Default)]
 struct IgnoredBid {
-    /// The instructions of the bid.
+    /// The instructions of the bid. The emitter is not asked to bid around any of them.
     anchors: Vec<InstrId>,
     emitter: usize,
 }
 
-/// Asks emitters about the computations of one module.
+/// Asks emitters for bids in the computations of one module.
 pub struct Bids<'a, 'c> {
     device: &'a DeviceDescription,
     emitters: &'a Emitters,
@@ -66,20 +66,21 @@ pub struct Bids<'a, 'c> {
     answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
     /// Cached predictions. The key is the form of the fusion and the emitter's number.
     predictions: HashMap<(String, usize), Result<Forecast, String>>,
-    /// Set while the kernels around a bid are predicted. Bids inside these kernels are then
-    /// predicted without the kernels around them.
+    /// Set while the kernels around a bid are predicted. Predictions of other bids in these kernels
+    /// then leave out surrounding kernels.
     ignored: Option<IgnoredBid>,
     /// Outcome of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,
-    /// Regions for which predictions do not decide between several cuts, without repetitions.
+    /// Regions that can be cut into kernels in several ways, if predictions do not decide which way
+    /// is the fastest. Each region occurs once.
     pub cuts: Vec<Cut>,
     /// Failures of emitters, without repetitions.
     pub warnings: Vec<String>,
 }
 
 impl<'a, 'c> Bids<'a, 'c> {
-    /// Creates an empty state for these emitters. An emitter that the user has replaced for its
-    /// kind is not asked.
+    /// Creates an empty state for these emitters. Emitters that the user has replaced for their
+    /// kinds are not asked for bids.
     pub fn new(device: &'a DeviceDescription, emitters: &'a Emitters, claims: &'c mut Claims<'a>) -> Bids<'a, 'c> {
         Bids {
             device,
@@ -122,8 +123,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         if has_fused { put_in_place(module, id, steps) } else { Ok(()) }
     }
 
-    /// Asks an emitter for its bid. Returns it with its prediction if it can become a fusion, and
-    /// records the outcome.
+    /// Asks an emitter for its bid, and records the outcome. Returns the bid with its prediction.
+    /// `None` if the bid cannot become a fusion.
     fn judge(&mut self, sequence: &Sequence, alone: &Decisions, offer: &Offer, number: usize) -> Option<ViableBid> {
         let members = self.answer(offer, number).and_then(|members| checked(offer, &members));
         let judged = members.and_then(|members| {
@@ -173,8 +174,9 @@ impl<'a, 'c> Bids<'a, 'c> {
         decided
     }
 
-    /// Returns the tuned decision for a region whose cuts have similar predictions: the position of
-    /// the chosen bid (`None` for the cut without a bid), and the name of the chosen cut.
+    /// Returns the tuned decision for a region whose cuts have similar predictions. The decision
+    /// consists of the position of the chosen bid and the name of the chosen cut. The position is
+    /// `None` for the cut without a bid.
     fn tuned(
         &mut self,
         sequence: &Sequence,
@@ -240,8 +242,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         Ok(around.filter(|around| around.gain() <= 0.0).unwrap_or(own))
     }
 
-    /// Predicts the seconds that a module takes. The module may already contain fusions. Emitters
-    /// may bid for its other instructions.
+    /// Predicts the seconds that a module takes. Keeps the fusions that the module already
+    /// contains. Emitters may bid for the other instructions.
     fn predict_rest(&mut self, mut module: Module, ignored: IgnoredBid) -> Result<f64, String> {
         let entry = module.entry.ok_or("the module has no computation")?;
         let mut inner = Bids::new(self.device, self.emitters, self.claims);

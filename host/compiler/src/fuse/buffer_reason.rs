@@ -5,8 +5,8 @@ use std::fmt;
 use fusebox_core::cost::{ADDITIONS_PER_SECOND, LAUNCH_SECONDS};
 use fusebox_core::times::microseconds;
 
-/// Reason why a value has a buffer and is not computed inside the kernels that read it. Contains
-/// names of instructions.
+/// Reason why a value has a buffer and is not computed inside the kernels that read it. The strings
+/// in this type are names of instructions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BufferReason {
     /// The value is the computation's result.
@@ -24,15 +24,15 @@ pub enum BufferReason {
     /// This kernel updates in-place either the value itself or an array from which the value is
     /// computed.
     UpdatedBy(String),
-    /// If this kernel computed the value, either the operation that computes the value or the
-    /// kernel's hero would lose the iteration space that suits it.
+    /// If this kernel computed the value, either the value or the kernel's hero would be computed
+    /// in an iteration space that does not suit it.
     OtherHero { kernel: String, hero: Option<String> },
     /// The value is expensive, and the kernels would compute each element more than once.
     Heavy { evaluations: f64 },
     /// Too many kernels would contain a copy of the value's code.
     Copies { kernels: usize, most: usize },
-    /// Repeated work costs more than the launch and the memory traffic that fusion saves. Both
-    /// numbers are in additions.
+    /// Fusion costs more in repeated work than it saves in launches and memory traffic. Cost and
+    /// saving are numbers of additions.
     RepeatedWork { costs: f64, saves: f64 },
     /// This kernel would exceed the limit of instructions or inputs.
     Full(String),

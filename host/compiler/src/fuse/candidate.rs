@@ -17,18 +17,18 @@ const MOST_INSTRUCTIONS: usize = 256;
 /// Name of the region's computation.
 const NAME: &str = "region";
 
-/// A computation that thunks execute, in its state while fusion decides about bids. Each region
-/// that is fused becomes a single step.
+/// The state of a computation during the decisions about bids. Thunks execute the computation. Each
+/// fused region becomes a single step.
 pub struct Sequence<'m> {
     pub module: &'m Module,
     pub computation: &'m Computation,
     pub graph: StepGraph,
-    /// Whether each instruction can be computed by a kernel and is not in a fused region.
+    /// For each instruction, whether a kernel can compute it and no fused region contains it.
     pub computable: Vec<bool>,
 }
 
-/// The instructions that a search has visited. Searches are short and many, so each search has a
-/// number, and no search clears the marks of the last one.
+/// The instructions that a search has visited. There are many short searches. Each search marks
+/// instructions with its own number, so that no search has to clear earlier marks.
 #[derive(Default)]
 pub struct VisitedInstructions {
     /// Number of the last search that visited each instruction.
@@ -56,15 +56,14 @@ impl<'m> Sequence<'m> {
         Sequence { module, computation, graph: StepGraph::of_instructions(computation), computable }
     }
 
-    /// Whether a user for which `is_inside` does not hold reads an instruction, or the instruction
-    /// is the root.
+    /// Whether an instruction is the root, or has a reader for which `is_inside` is false.
     pub fn is_read_outside(&self, id: InstrId, is_inside: impl Fn(InstrId) -> bool) -> bool {
         let readers = self.graph.readers(id);
         id == self.computation.root || readers.iter().any(|&reader| !is_inside(InstrId(reader as u32)))
     }
 
-    /// Returns the computable instructions nearest to the anchor along operands and users, in
-    /// program order.
+    /// Returns the computable instructions nearest to the anchor, in program order. The search
+    /// follows operands and users.
     pub fn nearest(&self, anchor: InstrId, visited: &mut VisitedInstructions) -> Vec<InstrId> {
         visited.begin(self.computation.instructions.len());
         let mut found = Vec::new();
@@ -94,15 +93,15 @@ impl<'m> Sequence<'m> {
 pub struct Offer {
     /// The candidate for emitters.
     pub candidate: Candidate,
-    /// A text that is equal for equal offers, independently of names.
+    /// A text that is equal for equal offers, regardless of names.
     pub form: String,
-    /// Number of the region's parameters, which come before its members.
+    /// Number of the region's parameters. The parameters come before the members.
     parameters: usize,
     members: Vec<InstrId>,
 }
 
 impl Offer {
-    /// Builds the offer of the [nearest](Sequence::nearest) instructions around an anchor. `None`
+    /// Builds an offer from the [nearest](Sequence::nearest) instructions around an anchor. `None`
     /// if no kernel can compute the anchor, or if an input of the region is not an array.
     pub fn around(sequence: &Sequence, anchor: InstrId, members: Vec<InstrId>) -> Option<Offer> {
         let Sequence { module, computation, .. } = sequence;

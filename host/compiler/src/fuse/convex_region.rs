@@ -12,13 +12,14 @@ use super::step_graph::SequenceStep;
 /// The instructions of a bid. No path of values leads out of these instructions and back in.
 pub struct ConvexRegion {
     pub region: Region,
-    /// Members that readers outside recompute.
+    /// Members that instructions outside the region recompute instead of reading them.
     recomputed: HashSet<InstrId>,
 }
 
 impl ConvexRegion {
-    /// Returns, in program order, the members that only the fusion computes. Each other member is
-    /// also computed outside: readers recompute it, or recompute a value that needs it.
+    /// Returns, in program order, the members that only the fusion computes. Instructions outside
+    /// the fusion also compute each other member: they recompute either the member or a value that
+    /// depends on it.
     pub fn exclusive_members(&self, computation: &Computation) -> Vec<InstrId> {
         let Region { roots, members, .. } = &self.region;
         let mut remain = self.recomputed.clone();
@@ -32,9 +33,9 @@ impl ConvexRegion {
     }
 }
 
-/// Builds the fusion of a bid, if no path leads out of it and back in. The time that this function
-/// takes depends on the distance between members, not on the size of the computation, because there
-/// are many bids.
+/// Builds the fusion of a bid. Fails if a path leads out of the bid and back in. Since there are
+/// many bids, the time of this function depends on the distance between members, not on the size of
+/// the computation.
 pub fn convex_region(sequence: &Sequence, mut members: Vec<InstrId>) -> Result<ConvexRegion, String> {
     let computation = sequence.computation;
     members.sort_unstable();
@@ -71,7 +72,7 @@ impl Sequence<'_> {
     }
 
     /// Returns the position of the first member that is not duplicated into every kernel.
-    /// Duplicated instructions may be far before all others.
+    /// Duplicated members may be far before all other members.
     pub(super) fn first_position(&self, members: &[InstrId]) -> usize {
         let position = |id: &InstrId| self.graph.position(id.index());
         let bound = members.iter().filter(|&&id| !is_copied(self.computation, id));

@@ -1,6 +1,6 @@
-//! Regions that can be cut into kernels in several ways with similar predicted times. Only a
-//! measurement finds the fastest cut. Fusion follows tuned decisions (`Emitters::cuts`), and
-//! reports all these regions.
+//! Regions that can be cut into kernels in several ways. If the predicted times of these cuts are
+//! similar, only a measurement finds the fastest cut. Fusion follows tuned decisions
+//! (`Emitters::cuts`), and reports all these regions.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use super::claims::Claims;
 use super::convex_region::ConvexRegion;
 use super::surroundings::with_bid;
 
-/// Predictions that differ by less than this factor do not decide which cut is faster. If a loaded
-/// emitter bids, no prediction decides: the emitter's author wants a measurement.
+/// Least factor between two predictions that decides which cut is faster. If a loaded emitter bids,
+/// predictions never decide, because the emitter's author wants a measurement.
 const NEAR: f64 = 1.2;
 
 /// Name of the cut without any bid.
@@ -30,10 +30,10 @@ pub struct Forecast {
     pub bid: f64,
     /// Seconds without the bid, including a penalty if the instructions then need several kernels.
     pub otherwise: f64,
-    /// Whether the cut differs from the cut without the bid. It does not differ if the host would
-    /// also put exactly these instructions into one kernel.
+    /// Whether the cut with the bid differs from the cut without it. Both are the same if the host
+    /// would also put exactly these instructions into one kernel.
     pub is_other_cut: bool,
-    /// Whether both times include the kernels around the bid.
+    /// Whether `bid` and `otherwise` include the kernels around the bid.
     pub has_surroundings: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct Cut {
     pub anchor: String,
     /// The region as one fusion.
     pub region: Fusion,
-    /// Fingerprint of the region, the key of a tuned decision.
+    /// Fingerprint of the region. It is the key of a tuned decision.
     pub fingerprint: Fingerprint,
     /// The possible cuts. The cut with the fastest prediction comes first.
     pub ways: Vec<Way>,
@@ -70,12 +70,12 @@ pub struct Cut {
 /// One way to cut a region.
 #[derive(Clone, Debug)]
 pub struct Way {
-    /// Name of the cut, written as a SPEC: name and version of the emitter that bids for it, or
-    /// `apart`.
+    /// Name of the cut, in the form of a SPEC: name and version of the emitter that bids for the
+    /// cut, or `apart`.
     pub name: String,
-    /// Predicted seconds of all its kernels.
+    /// Predicted seconds of all kernels of the cut.
     pub seconds: f64,
-    /// Module of the region after this cut: its kernels are fusions.
+    /// Module of the region after this cut. The kernels are fusions.
     pub module: Module,
     /// Position of the bid among the bids at the anchor.
     pub(super) bid: Option<usize>,
@@ -83,23 +83,24 @@ pub struct Way {
 
 /// Cuts with similar predictions.
 pub struct UndecidedCuts {
-    /// Positions of bids, or `None` for the cut without a bid, with predicted seconds. The fastest
-    /// prediction comes first.
+    /// Each cut with its predicted seconds. A cut is the position of a bid, or `None` for the cut
+    /// without a bid. The fastest prediction comes first.
     ways: Vec<(Option<usize>, f64)>,
     /// Position of the bid for all instructions of the region.
     whole: usize,
 }
 
-/// Returns the cuts between which predictions do not decide, if there are several. `predicted`: the
-/// cut with the best prediction. `has_loaded`: whether a loaded emitter is among the bidders.
+/// Returns the cuts if there are several between which predictions do not decide. `predicted` is
+/// the cut with the best prediction. `has_loaded` states whether a loaded emitter is among the
+/// bidders.
 pub fn undecided(bids: &[ViableBid], predicted: Option<usize>, has_loaded: bool) -> Option<UndecidedCuts> {
     let all: BTreeSet<&InstrId> = bids.iter().flat_map(|bid| &bid.convex.region.members).collect();
-    // Without a bid for all these instructions, their time without bids is unknown.
+    // If no bid contains all these instructions, their time without bids is unknown.
     let whole = bids.iter().position(|bid| bid.convex.region.members.len() == all.len())?;
     let without_bids = bids[whole].forecast.otherwise;
     let seconds = |way: Option<usize>| without_bids - way.map_or(0.0, |place| bids[place].forecast.gain());
     // Equal bids of several emitters are the same cut. A bid for instructions that the host puts
-    // into one kernel anyway is the cut without a bid.
+    // into one kernel anyway is the same as the cut without a bid.
     let cut = |way: Option<usize>| {
         way.map(|place| &bids[place]).filter(|bid| bid.forecast.is_other_cut).map(|bid| &bid.convex.region.members)
     };
@@ -114,7 +115,7 @@ pub fn undecided(bids: &[ViableBid], predicted: Option<usize>, has_loaded: bool)
 }
 
 impl UndecidedCuts {
-    /// Builds the region of the cuts, and one module of it for each cut.
+    /// Builds the region of the cuts, and a module of the region for each cut.
     pub fn cut(&self, sequence: &Sequence, bids: &[ViableBid], anchor: &str, claims: &mut Claims) -> Option<Cut> {
         let region = &bids[self.whole].convex.region;
         let alone = with_callees(sequence.module, region.computation(sequence.computation), NAME);

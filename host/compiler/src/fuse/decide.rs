@@ -1,12 +1,13 @@
 //! Decides which instructions get a buffer, and which are computed inside their users' kernels.
 //!
 //! Users are decided before operands. A producer is fused into *all* its users' kernels or into
-//! none. The number of evaluations of its elements follows from the evaluations of its users and
-//! from how they read it. If two users in one kernel read at the same index, the value is computed
-//! once, because the partitioner merges both reads. Otherwise each read computes it again. A
-//! producer is fused only if the repeated work costs less than a launch and the saved memory
-//! traffic. So the total work is within a constant factor of computing each value once, regardless
-//! of how many users it has. `hero` decides whether a producer suits a kernel's iteration space.
+//! none. The number of evaluations of the producer's elements follows from the evaluations of its
+//! users, and from the indices at which the users read. If two users in one kernel read the
+//! producer at the same index, the kernel computes the value once, because the partitioner merges
+//! both reads. Otherwise each read computes the value again. A producer is fused only if the
+//! repeated work costs less than a launch and the saved memory traffic. So the total work is within
+//! a constant factor of computing each value once, regardless of the number of users. Module `hero`
+//! decides whether a producer suits a kernel's iteration space.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -31,21 +32,21 @@ const MOST_OF_INPUTS: usize = 800;
 /// Largest number of buffers that one kernel reads.
 const MOST_INPUTS: usize = 40;
 /// Largest number of nested divisions in a kernel's index. Alternating reshapes and transposes nest
-/// divisions. A few divisions take as long as a write and a read of the element, and the time to
+/// divisions. A few divisions take as long as a write and a read of the element. The time to
 /// simplify an index grows with the square of the number of its divisions.
 const MOST_DIVISIONS: u32 = 12;
-/// Number of copies of an instruction that together take as long to compile as one launch takes,
-/// summed over all runs of a program.
+/// Number of copies of an instruction that cost as much as one launch. Compiling these copies takes
+/// as long as this launch takes in all runs of a program together.
 const COPIES_OF_LAUNCH: f64 = 20.0;
 /// Largest number of kernels that a producer is duplicated into.
 const MOST_COPIES: usize = 4;
 
-/// Least bytes of an updated array for which a separate kernel for a reader takes less time than a
-/// copy of the array.
+/// Least size, in bytes, of an updated array for which a separate kernel for a reader takes less
+/// time than a copy of the array.
 const LEAST_KEPT: i64 = 128;
 
-/// A reader gets a separate kernel if it reads at most `1 / LEAST_PARTS` of the array's bytes.
-/// Writing a larger part takes as long as copying the array.
+/// Least ratio of an array's bytes to those of a reader's result for which the reader gets a
+/// separate kernel. Writing a larger part takes as long as copying the array.
 const LEAST_PARTS: i64 = 4;
 /// Largest number of successive updates of one array that a search follows.
 const MOST_UPDATES: usize = 16;
@@ -53,10 +54,10 @@ const MOST_UPDATES: usize = 16;
 /// The decisions for one computation.
 #[derive(Debug)]
 pub struct Decisions {
-    /// For each instruction, the roots of the kernels that compute it. A root is in its own kernel.
-    /// The list is empty for an instruction that no kernel computes.
+    /// For each instruction, the roots of the kernels that compute it. The list of a root contains
+    /// the root itself. The list is empty for an instruction that no kernel computes.
     pub kernels: Vec<Vec<InstrId>>,
-    /// The hero of each root's kernel, if it has one.
+    /// The hero of each root's kernel. Contains no entry for a kernel without a hero.
     pub hero_of: HashMap<InstrId, InstrId>,
     /// For each instruction that might have been fused into its users' kernels, the reason why it
     /// has a buffer instead.
@@ -81,7 +82,8 @@ struct ValuePlacement {
     evaluations: EvaluationCounts,
 }
 
-/// The number of element evaluations of a value in a kernel, and of copies of its code.
+/// Number of times that a kernel evaluates elements of a value, and number of copies of the value's
+/// code.
 #[derive(Clone, Copy, Debug, Default)]
 struct EvaluationCounts {
     /// Evaluation count claimed by the emitters of the consuming heroes.
@@ -89,7 +91,7 @@ struct EvaluationCounts {
     /// Evaluation count from the indexing maps, for an emitter that accepts any fusion and computes
     /// an element at each read.
     plain: f64,
-    /// Copies of the value's code: LLVM may inline a function at each call.
+    /// Number of copies of the value's code. LLVM may inline a function at each call.
     code_copies: f64,
 }
 
@@ -117,12 +119,12 @@ struct KernelReads {
     sites: Vec<(EvaluationSite, EvaluationCounts)>,
 }
 
-/// A kernel in its state while fusion decides about its members.
+/// State of a kernel while fusion decides about the kernel's members.
 #[derive(Default)]
 struct OpenKernel {
     instructions: usize,
-    /// For each array that the kernel reads, the values that the kernel needs and that are computed
-    /// from this array.
+    /// For each array that the kernel reads, the values that are computed from this array and that
+    /// the kernel needs.
     inputs: HashMap<InstrId, HashSet<InstrId>>,
     hero: Option<InstrId>,
 }
@@ -202,8 +204,8 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// A constant of one element is duplicated into every kernel that uses it. It has a buffer for
-    /// other users.
+    /// Duplicates a constant of one element into every kernel that uses it. All other users read
+    /// the constant from a buffer.
     fn copy_into_users(&mut self, id: InstrId) {
         self.placements[id.index()] = self.uses(id).iter().map(|uses| placement(id, uses)).collect();
     }
@@ -278,8 +280,8 @@ impl<'a> Decider<'a> {
         self.computation.instruction(id).name.clone()
     }
 
-    /// Checks that a kernel's iteration space suits the producer, and that the producer does not
-    /// harm the kernel.
+    /// Checks that the kernel's iteration space suits the producer, and that fusing the producer
+    /// does not prevent an in-place update.
     fn admits(&self, placement: &ValuePlacement, id: InstrId) -> Result<(), BufferReason> {
         let kernel = placement.kernel;
         let hero = self.hero(kernel);
@@ -293,9 +295,10 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// Whether an instruction reads a small part of an array that the root of a kernel updates, at
-    /// elements other than the replaced ones. Inside that kernel it might read elements that are
-    /// already written, so the whole array would need a copy.
+    /// Whether the root of a kernel updates an array of which an instruction reads a small part.
+    /// False if the instruction reads exactly the part that the root replaces. Inside that kernel,
+    /// the instruction might read elements that are already overwritten. The kernel would then need
+    /// a copy of the whole array.
     fn reads_outside_the_update(&self, id: InstrId, root: InstrId) -> bool {
         let instruction = self.computation.instruction(id);
         let bytes =
@@ -307,8 +310,9 @@ impl<'a> Decider<'a> {
         self.updated_by(root).iter().any(would_be_copied) && !takes_what_is_replaced(self.computation, id, root)
     }
 
-    /// Returns the arrays whose buffer the result of a kernel's root may reuse: the array that the
-    /// root updates, the array of which that array is an update, and so on.
+    /// Returns the arrays whose buffers the result of a kernel's root may reuse. The first is the
+    /// array that the root updates. If another instruction computes this array as an update, the
+    /// next is the array that it updates, and so on.
     fn updated_by(&self, root: InstrId) -> Vec<InstrId> {
         let mut arrays = Vec::new();
         let mut pending = vec![root];
@@ -355,8 +359,8 @@ impl<'a> Decider<'a> {
         if is_cheap_scalar || costs <= saves { Ok(()) } else { Err(BufferReason::RepeatedWork { costs, saves }) }
     }
 
-    /// Checks the kernels' limits. A value that is computed from arrays which a kernel reads anyway
-    /// replaces a read, so a higher limit of instructions holds for it.
+    /// Checks the kernels' limits. If a kernel can compute a value from arrays that it reads
+    /// anyway, the value replaces a read. In this case, the kernel may have more instructions.
     fn fits(&self, id: InstrId, placements: &[ValuePlacement]) -> Result<(), BufferReason> {
         let operands = &self.computation.instruction(id).operands;
         let is_full = |kernel: &OpenKernel| {
@@ -408,7 +412,7 @@ impl<'a> Decider<'a> {
         kernels
     }
 
-    /// Returns how the kernel of a claimed hero reads the operand at a position.
+    /// Returns how the kernel of a claimed hero reads operand number `position`.
     fn claimed_read(&self, hero: InstrId, position: usize) -> Option<OperandReads> {
         let factor = *self.heroes.claim(hero)?.reads.get(position)?;
         Some(elsewhere(self.computation.instruction(hero), position, factor))
@@ -433,8 +437,8 @@ fn placement(id: InstrId, uses: &KernelReads) -> ValuePlacement {
     ValuePlacement { kernel: uses.kernel, site, zone: uses.zone, evaluations }
 }
 
-/// Whether a value needs a buffer argument if it is not fused. A value that is computed only from
-/// constants never needs one.
+/// Whether a kernel needs a buffer argument for a value that is not fused. A value that is computed
+/// only from constants never needs a buffer argument.
 fn is_counted(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match &instruction.op {
@@ -444,10 +448,10 @@ fn is_counted(computation: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Returns the array that a kernel reads for each instruction. A value that is computed cheaply and
-/// elementwise from a single array is represented by that array. Users are decided before operands.
+/// Returns, for each instruction, the array that a kernel reads in order to compute it. A value
+/// that is computed cheaply and elementwise from a single array is represented by that array.
 /// Without this rule, three hundred comparisons of one array would count as three hundred inputs
-/// until the comparisons are decided.
+/// until the comparisons are decided, because users are decided before operands.
 fn arrays(computation: &Computation, heroes: &Heroes, users: &[Vec<InstrId>]) -> Vec<InstrId> {
     let array = |id: InstrId| {
         let instruction = computation.instruction(id);
@@ -462,7 +466,8 @@ fn arrays(computation: &Computation, heroes: &Heroes, users: &[Vec<InstrId>]) ->
     computation.ids().map(array).collect()
 }
 
-/// Returns the number of elements of an instruction's first array, 1 if it has none.
+/// Returns the number of elements of an instruction's first array, or 1 if the instruction has no
+/// array.
 pub fn elements(computation: &Computation, id: InstrId) -> f64 {
     first_array(computation.instruction(id)).map_or(1.0, |shape| shape.element_count() as f64)
 }

@@ -1,10 +1,10 @@
 //! Decides which producers a kernel admits. An operation that would be expensive in another
 //! operation's iteration space thereby becomes the *hero* of its own kernel.
 //!
-//! A kernel gets its iteration space from the hero of its root. The hero is the operation nearest
-//! to the root that an emitter claims, if only an elementwise epilogue follows it. A claimed
-//! operation in any other position is computed element by element in another hero's iteration
-//! space. That is allowed if it costs less than a launch. The emitters' claims state this cost.
+//! A kernel gets its iteration space from the hero of its root. The hero is the claimed operation
+//! nearest to the root. Only an elementwise epilogue may follow the hero. A claimed operation in
+//! any other position is computed element by element in another hero's iteration space. This is
+//! allowed if it costs less than a launch. The emitters' claims state the cost.
 
 use fusebox_core::analysis::keeps_positions;
 use fusebox_core::cost::LAUNCH;
@@ -21,11 +21,11 @@ pub enum Zone {
     Inside,
 }
 
-/// Whether a producer may be computed in a zone of a kernel that has this hero so far.
+/// Whether a kernel may compute a producer in a zone. `hero` is the kernel's hero so far.
 ///
 /// In the epilogue zone the producer becomes the hero, or an additional hero of the same form. A
-/// producer of another form is admitted only if neither it nor the hero loses much. In the inside
-/// zone its elements are computed one by one.
+/// producer of another form is admitted only if neither the producer nor the hero loses much time.
+/// In the inside zone, the producer's elements are computed one by one.
 pub fn is_admitted(heroes: &Heroes, producer: InstrId, zone: Zone, hero: Option<InstrId>) -> bool {
     let Some(own) = heroes.claim(producer) else { return true };
     let lost = match (zone, heroes.claim_before_epilogue(producer), hero) {
@@ -39,7 +39,8 @@ pub fn is_admitted(heroes: &Heroes, producer: InstrId, zone: Zone, hero: Option<
     lost <= LAUNCH
 }
 
-/// Returns the zone of the operands of `user`, which is in `zone` of a kernel with that hero.
+/// Returns the zone of the operands of `user`. The user itself is in `zone` of a kernel with this
+/// hero.
 pub fn zone_of_operands(computation: &Computation, user: InstrId, zone: Zone, hero: Option<InstrId>) -> Zone {
     let passes_on =
         zone == Zone::Epilogue && hero != Some(user) && keeps_positions(computation, computation.instruction(user));

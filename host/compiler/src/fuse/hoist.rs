@@ -1,5 +1,5 @@
-//! Moves constants of more than one element out of the fusions of the program text, and passes them
-//! to the fusions as operands. Kernel code contains no arrays.
+//! Moves constants of more than one element out of the fusions of the program text, because kernel
+//! code contains no arrays. Passes the constants to the fusions as operands.
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Module, Op};
 use fusebox_edit::{EditError, rewrite};

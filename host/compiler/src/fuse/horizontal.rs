@@ -29,8 +29,8 @@ const MOST_INPUTS: usize = 80;
 const MOST_INSTRUCTIONS: usize = 480;
 /// Largest number of steps that are searched for a path from one kernel to another.
 const MOST_BEHIND: usize = 256;
-/// A kernel that takes longer than this many launches is not combined, because its launch takes a
-/// small part of its time and it occupies the whole machine.
+/// Largest time of a kernel that is combined with others, in launches. The launch is only a small
+/// part of a longer kernel's time, and a longer kernel occupies the whole machine.
 const MOST_LAUNCHES: f64 = 6.0;
 /// Least seconds that a combined kernel must be predicted to save. Smaller gains do not pay for
 /// compiling a larger kernel.
@@ -92,8 +92,8 @@ impl<'p, 'm, 'c, 'a> HorizontalFusion<'p, 'm, 'c, 'a> {
         (shape.map_or(Vec::new(), |shape| shape.dims.clone()), region.members.len(), region.operands().count())
     }
 
-    /// Whether one kernel for the whole group is predicted to save enough time over the separate
-    /// kernels.
+    /// Whether one kernel for the whole group is predicted to save enough time, compared with the
+    /// separate kernels.
     fn pays(&mut self, graph: &StepGraph, group: &[usize]) -> Option<bool> {
         let regions: Vec<&Region> = group.iter().filter_map(|&step| graph.region(step)).collect();
         let joined = self.combined(&regions);
@@ -132,7 +132,8 @@ impl<'p, 'm, 'c, 'a> HorizontalFusion<'p, 'm, 'c, 'a> {
         }
     }
 
-    /// Removes and returns the first candidate and all later ones that fit into one kernel with it.
+    /// Removes and returns the first candidate, and all later candidates that fit into the same
+    /// kernel.
     fn next_group(&self, graph: &StepGraph, candidates: &mut Vec<usize>) -> Option<Vec<usize>> {
         let mut group = LaunchGroup::default();
         let is_left = |step: &usize| graph.region(*step).is_some_and(|region| !self.admit(&mut group, *step, region));
@@ -140,8 +141,9 @@ impl<'p, 'm, 'c, 'a> HorizontalFusion<'p, 'm, 'c, 'a> {
         (!group.steps.is_empty()).then_some(group.steps)
     }
 
-    /// Adds a kernel to a group if it fits. The group must fit into the caches: a common launch
-    /// does not speed up reads from memory.
+    /// Adds a kernel to a group if the kernel fits, and if no dependence exists between the kernel
+    /// and the group's kernels. The group's values must fit into the caches, because a common
+    /// launch does not speed up reads from memory.
     fn admit(&self, group: &mut LaunchGroup, step: usize, region: &Region) -> bool {
         let new: Vec<InstrId> = region.operands().filter(|operand| !group.read.contains(operand)).collect();
         let values = new.iter().chain(&region.roots);

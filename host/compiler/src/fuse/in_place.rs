@@ -1,5 +1,5 @@
-//! Handles operations whose results have an operand's value as initial value. The result reuses the
-//! operand's buffer if no other instruction needs the operand.
+//! Handles operations that take the initial value of a result from an operand. The result reuses
+//! the operand's buffer if no other instruction needs the operand.
 //!
 //! The operation is always the root of its kernel. The operand is a parameter that no other
 //! instruction of the kernel reads, so the kernel may overwrite it at any time.
@@ -13,8 +13,8 @@ use super::claims::{Claims, Heroes};
 use crate::roles::{Role, in_role};
 
 /// Dissolves fusions of the program text in which an operation with an initial value is not the
-/// root, or in which the initial value is not a parameter with exactly one use. The instructions of
-/// dissolved fusions are then fused like all others.
+/// root. Also dissolves fusions in which the initial value is not a parameter with exactly one use.
+/// The instructions of dissolved fusions are then fused like all others.
 pub fn dissolve_other_fusions(module: &mut Module, claims: &mut Claims) -> Result<(), EditError> {
     let others: HashSet<ComputationId> = in_role(module, Role::Fused)
         .into_iter()

@@ -1,8 +1,10 @@
 //! Merges kernels that read the same values into one kernel with several results. Merging must save
-//! memory traffic, unless the kernels take hardly more time than their launches.
+//! memory traffic. Kernels that take hardly more time than their launches are also merged to save
+//! launches.
 //!
-//! One pass over elements must be able to compute the merged kernel. A pass can compute heroes of
-//! equal form whose claims describe a pass, elementwise results over the operands of this pass, or
+//! One pass over elements must be able to compute the merged kernel. There are two kinds of passes
+//! over elements. The first kind computes heroes of equal form whose claims describe a pass,
+//! together with elementwise results over the operands of this pass. The second kind computes
 //! elementwise kernels of equal dimensions. A value that one kernel computes for the other becomes
 //! an additional result. Two kernels are not merged if a third one depends on the first and feeds
 //! the second. Finally, [`HorizontalFusion`] combines the remaining small elementwise kernels.
@@ -33,17 +35,17 @@ struct Limits {
 const SMALL: Limits = Limits { results: 8, instructions: 120, inputs: 24 };
 /// Limits of a merged kernel that is predicted to take less time than its parts.
 const LARGE: Limits = Limits { results: 24, instructions: 400, inputs: 40 };
-/// Kernels of any size are merged if the smaller one adds at most `1 / ALIKE` of the larger one's
-/// instructions.
+/// Inverse of the largest fraction by which a merged kernel may have more instructions than the
+/// larger of its two parts. Within this limit, kernels of any size are merged.
 const ALIKE: usize = 8;
 /// Largest number of readers of one value that are compared with each other.
 const MOST_READERS: usize = 32;
 
-/// Largest number of points of the iteration spaces of kernels that are merged only to save
-/// launches.
+/// Largest number of points in the iteration space of a kernel that is merged only to save a
+/// launch.
 const MOST_POINTS: i64 = CACHED_BYTES / 4;
-/// Largest number of points of the iteration spaces of kernels that [`HorizontalFusion`] combines.
-/// Each combined kernel visits its own points.
+/// Largest number of points in the iteration space of a kernel that [`HorizontalFusion`] combines
+/// with others. Each combined kernel visits its own points.
 const MOST_POINTS_HORIZONTAL: i64 = 8 * MOST_POINTS;
 
 /// Whether a kernel is within limits.
@@ -100,8 +102,8 @@ pub fn merge<'m>(
     graph.into_steps()
 }
 
-/// Returns the iteration space of a kernel. `None` if the kernel must not be merged: all its
-/// expensive operations must be heroes of the same form as its hero.
+/// Returns the iteration space of a kernel. `None` if the kernel must not be merged. All expensive
+/// operations of a merged kernel must be heroes of the same form.
 fn space(computation: &Computation, decisions: &Decisions, step: &SequenceStep) -> Option<IterationSpace> {
     let SequenceStep::Kernel(region) = step else { return None };
     let root = *region.roots.first()?;
@@ -152,8 +154,8 @@ impl Merger<'_, '_, '_, '_> {
         is_one
     }
 
-    /// Whether the merged kernel is small, or hardly larger than the larger of the two, because
-    /// both mostly compute the same instructions.
+    /// Whether the merged kernel is small, or hardly larger than the larger of the two kernels. The
+    /// second case occurs if both mostly compute the same instructions.
     fn has_room(&self, merged: &Region, a: usize, b: usize) -> bool {
         let regions = [a, b].map(|step| self.graph.region(step));
         let largest = |of: &dyn Fn(&Region) -> usize| regions.into_iter().flatten().map(of).max().unwrap_or(0);
@@ -163,15 +165,16 @@ impl Merger<'_, '_, '_, '_> {
         is_within(merged, &SMALL) || is_within(merged, &alike)
     }
 
-    /// Whether each step, at a point of the iteration space, reads only results that the other
-    /// computes at this point, and no third step is on a path between them.
+    /// Whether one pass over elements can compute both steps. At each point of the iteration space,
+    /// a step may read only those results of the other step that are computed at this point. No
+    /// third step may be on a path between the two.
     fn go_together(&self, a: usize, b: usize) -> bool {
         self.reads_at_point(a, b) && self.reads_at_point(b, a) && self.graph.may_join(a, b)
     }
 
-    /// Merges the kernel that computes a large value with all its readers, so that the value needs
-    /// no buffer. The merged kernel may be large, but must be predicted to take less time than the
-    /// separate ones.
+    /// Merges the kernel that computes a large value with all readers of the value, so that the
+    /// value needs no buffer. The merged kernel may be large, but must be predicted to take less
+    /// time than the separate ones.
     fn merge_around(&mut self, value: InstrId) {
         let Some(producer) = self.graph.producer(value) else { return };
         let readers = self.graph.readers(value).to_vec();
@@ -197,7 +200,7 @@ impl Merger<'_, '_, '_, '_> {
         }
     }
 
-    /// Whether both are elementwise kernels over the same points that can be merged.
+    /// Whether both steps are elementwise kernels over the same points, and can be merged.
     fn may_be_around(&self, producer: usize, reader: usize) -> bool {
         let space = self.common_space(producer, reader);
         producer != reader && space.is_some_and(|space| space.hero.is_none()) && self.go_together(producer, reader)
@@ -255,7 +258,8 @@ impl Merger<'_, '_, '_, '_> {
         is_common.then(|| IterationSpace { hero: one.hero.or(other.hero), ..one.clone() })
     }
 
-    /// Whether one kernel reads the other's results only at the point where they are computed.
+    /// Whether `reader` reads each result of `producer` only at the point where the result is
+    /// computed.
     fn reads_at_point(&self, reader: usize, producer: usize) -> bool {
         let (Some(reader), Some(producer), Some(space)) =
             (self.graph.region(reader), self.graph.region(producer), &self.spaces[reader])
@@ -275,9 +279,9 @@ impl Merger<'_, '_, '_, '_> {
         })
     }
 
-    /// Returns for each member of a kernel whether it is computed once per point of the kernel's
-    /// space, at that point. This holds for the roots of an elementwise kernel, for the heroes of a
-    /// pass, and for operands that they read pointwise.
+    /// Returns, for each member of a kernel, whether the kernel computes one element of the member
+    /// at each point of its space. This holds for the roots of an elementwise kernel and for the
+    /// heroes of a pass. It also holds for operands that only members of this kind read, pointwise.
     fn at_point(&self, region: &Region, hero: Option<InstrId>) -> HashMap<InstrId, bool> {
         let mut at_point: HashMap<InstrId, bool> = HashMap::new();
         for &id in region.members.iter().rev() {
@@ -299,8 +303,8 @@ impl Merger<'_, '_, '_, '_> {
         hero.is_some_and(|hero| self.decisions.heroes.go_together(id, hero))
     }
 
-    /// Whether an instruction reads an operand at its own point. A hero reads an operand of its
-    /// pass at each point of the pass.
+    /// Whether an instruction that is computed at a point reads the operand at the same point. A
+    /// hero reads an operand of its pass at each point of the pass.
     fn is_at_point(&self, id: InstrId, position: usize, hero: Option<InstrId>) -> bool {
         let pass = self.decisions.heroes.claim(id).and_then(|claim| claim.pass.as_ref());
         if let Some(pass) = pass.filter(|_| self.is_served(id, hero)) {

@@ -69,14 +69,15 @@ use crate::kernels::collect;
 use crate::roles::{Role, in_role};
 use crate::select::Emitters;
 
-/// Results of fusion besides the module.
+/// Results of fusion, in addition to the module.
 #[derive(Debug, Default)]
 pub struct FusionOutcome {
     /// Outcomes of bids.
     pub bids: Vec<BidRecord>,
-    /// Reasons for the fusion of each instruction, except instructions that bids have fused.
+    /// Reason for the decision about each instruction that no bid has fused.
     pub reasons: Vec<Reason>,
-    /// Regions for which predictions do not decide between several cuts into kernels.
+    /// Regions that can be cut into kernels in several ways, if predictions do not decide which way
+    /// is the fastest.
     pub cuts: Vec<Cut>,
     /// Warnings about emitters that failed, and about fusions of the program text that are
     /// dissolved.
@@ -87,7 +88,7 @@ pub struct FusionOutcome {
 /// accepted bids, then all others.
 ///
 /// # Errors
-/// If fusion would make the module invalid: a bug in fusebox.
+/// If fusion would make the module invalid, which is a bug in fusebox.
 pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> Result<FusionOutcome, EditError> {
     let mut claims = Claims::new(device, emitters);
     prepare(module, &mut claims)?;
@@ -120,7 +121,7 @@ pub struct PredictedTotal {
 /// with several uses counts once per use.
 ///
 /// # Errors
-/// A message, if no emitter plans one of the kernels.
+/// Returns a message if one of the kernels has no emitter that plans it.
 pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<PredictedTotal, String> {
     prepare(&mut module, claims).map_err(|fault| fault.to_string())?;
     forecast_keeping_fusions(module, claims)
@@ -170,8 +171,8 @@ fn decisions(module: &Module, id: ComputationId, claims: &mut Claims) -> decide:
     decide::decide(module.computation(id), claims.of(module, id), launch)
 }
 
-/// Whether launching a kernel of this computation takes time. On the cpu a loop of small steps is
-/// one function without launches.
+/// Whether launching a kernel of this computation takes time. On the cpu, a loop of small kernels
+/// is compiled to one function without launches.
 fn launches_count(module: &Module, id: ComputationId, device: &DeviceDescription) -> bool {
     let mut instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
     let mut is_repeated =

@@ -23,7 +23,7 @@ pub fn duplicate_for_users(module: &mut Module) -> Result<(), EditError> {
     Ok(())
 }
 
-/// Returns for each instruction whether it is a kernel without operands and with several uses.
+/// Returns, for each instruction, whether it is a kernel that has no operands but several uses.
 fn shared(computation: &Computation) -> Vec<bool> {
     let mut uses = vec![0usize; computation.instructions.len()];
     computation.instructions.iter().flat_map(|it| &it.operands).for_each(|operand| uses[operand.index()] += 1);
@@ -32,7 +32,7 @@ fn shared(computation: &Computation) -> Vec<bool> {
     computation.instructions.iter().zip(uses).map(|(it, uses)| uses > 1 && is_free(it)).collect()
 }
 
-/// Duplicates the shared kernels for all users but `keeps`.
+/// Duplicates the shared kernels for all users except `keeps`, which uses an existing copy.
 fn duplicate(module: &mut Module, id: ComputationId, shared: &[bool], keeps: Option<InstrId>) -> Result<(), EditError> {
     let mut is_used = vec![false; shared.len()];
     rewrite(module, id, |edit, id, instruction| {

@@ -70,9 +70,9 @@ fn step(old: &Computation, id: InstrId, decisions: &Decisions) -> SequenceStep {
     if region.is_alias(old) { SequenceStep::Single(id) } else { SequenceStep::Kernel(region) }
 }
 
-/// Returns for each instruction whether it stays in the new sequence: roots, instructions that no
-/// kernel computes, and constants that are initial values of results or that are read by an
-/// instruction which is not a kernel.
+/// Returns, for each instruction, whether it stays in the new sequence. This holds for roots and
+/// for instructions that no kernel computes. It also holds for constants that are initial values of
+/// results, or that an instruction other than a kernel reads.
 fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
     let mut needed: Vec<bool> =
         computation.ids().map(|id| decisions.is_root(id) || decisions.kernels[id.index()].is_empty()).collect();

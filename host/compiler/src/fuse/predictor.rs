@@ -24,7 +24,7 @@ impl<'m, 'c, 'a> KernelPredictor<'m, 'c, 'a> {
         KernelPredictor { module, claims }
     }
 
-    /// The device that predictions are for.
+    /// Returns the device for which kernels are predicted.
     pub fn device(&self) -> &'a DeviceDescription {
         self.claims.device()
     }
@@ -34,7 +34,8 @@ impl<'m, 'c, 'a> KernelPredictor<'m, 'c, 'a> {
         with_callees(self.module, kernel, "alone")
     }
 
-    /// Predicts the seconds of a kernel with its best emitter. `None` if no emitter plans it.
+    /// Predicts the seconds of a kernel with its best emitter. `None` if no emitter plans the
+    /// kernel.
     pub fn seconds(&self, kernel: Computation) -> Option<f64> {
         let fusion = Fusion::new("alone", self.alone(kernel))?;
         self.claims.seconds(&fusion).ok()

@@ -4,17 +4,17 @@ use fusebox_core::cost::first_array;
 use fusebox_core::hlo::{ArrayShape, Computation, Instruction};
 use fusebox_core::indexing::{Access, Expr, ExprKind, OperandRead, Reading, access};
 
-/// The reads of one operand by one evaluation of an instruction.
+/// The elements of one operand that one evaluation of an instruction reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperandReads {
-    /// Elements of the operand that are read per element of the instruction.
+    /// Number of elements of the operand that are read per element of the instruction's result.
     pub factor: f64,
     /// Index of these elements.
     pub index: ReadIndex,
 }
 
-/// Index of the elements of an operand that are read. Two reads with equal values of this type, by
-/// users at equal indices, read the same element.
+/// Index at which an instruction reads an operand. If two users are computed at equal indices and
+/// their reads have equal values of this type, both users read the same element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ReadIndex {
     /// The element at the instruction's own index.
@@ -27,7 +27,7 @@ pub enum ReadIndex {
 }
 
 impl ReadIndex {
-    /// Whether divisions compute the index, as for most reshapes.
+    /// Whether the computation of the index contains divisions, as for most reshapes.
     pub fn divides(&self) -> bool {
         matches!(self, ReadIndex::At(reading) if reading.map.results.iter().any(divides))
     }
@@ -44,7 +44,7 @@ fn divides(expr: &Expr) -> bool {
     }
 }
 
-/// Returns the reads of operand number `position` by `instruction`.
+/// Returns how `instruction` reads operand number `position`.
 pub fn read(computation: &Computation, instruction: &Instruction, position: usize) -> OperandReads {
     let operand = computation.instruction(instruction.operands[position]);
     let (Some(from), Some(to)) = (operand.shape.as_array(), first_array(instruction)) else {
@@ -59,8 +59,9 @@ pub fn read(computation: &Computation, instruction: &Instruction, position: usiz
     }
 }
 
-/// Returns the reads of an operand's value: one element at a known index, at most one where the
-/// result comes from this operand, or one per loop iteration.
+/// Returns how an instruction reads an operand's value. For each element of the result, it reads
+/// one element at a known index, or one element per loop iteration. If only a part of the result
+/// comes from this operand, it reads at most one element.
 fn of_value(
     access: &Access,
     read: &OperandRead,
@@ -76,22 +77,23 @@ fn of_value(
         (0, true) => OperandReads { factor: 1.0, index: ReadIndex::At(read.reading.clone()) },
         (0, false) => OperandReads { factor: ratio(from, to).min(1.0), ..elsewhere() },
         _ => {
-            // A constraint on a remainder by `n` holds in only one of `n` iterations, for example
-            // if elements are read with a stride.
+            // A constraint on a remainder modulo `n` holds in only one of `n` iterations, for
+            // example if elements are read with a stride.
             let apart: f64 = map.constraints.iter().filter_map(|c| Some(c.expr.as_remainder()?.1 as f64)).product();
             OperandReads { factor: access.turns(nests) as f64 / apart, ..elsewhere() }
         }
     }
 }
 
-/// Counts the elements of an operand that are indices for reads of other operands, at least 1.
+/// Counts the elements of an operand that are indices for reads of other operands. Returns 1 if
+/// there are none.
 fn indices_read(access: &Access, instruction: &Instruction, position: usize) -> f64 {
     let operand = instruction.operands[position];
     let values = access.reads.iter().flat_map(|read| &read.reading.runtime);
     values.filter(|value| value.instruction == operand).count().max(1) as f64
 }
 
-/// Returns reads of a known number of elements at unknown indices.
+/// Returns a read of a known number of elements at unknown indices.
 pub fn elsewhere(instruction: &Instruction, position: usize, factor: f64) -> OperandReads {
     OperandReads { factor, index: ReadIndex::Elsewhere(instruction.name.clone(), position) }
 }
@@ -106,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the reads of an operand by the root of a computation.
+    /// Returns how the root of a computation reads an operand.
     fn of_root(body: &str, position: usize) -> OperandReads {
         let pick =
             "pick { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT c = pred[] compare(x, y), direction=GE }\n";

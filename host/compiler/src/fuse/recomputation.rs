@@ -1,8 +1,9 @@
 //! Finds values of a kernel that other kernels recompute instead of reading them.
 //!
 //! A backward pass reads many elementwise values of the forward pass: not only `tanh(x)`, but also
-//! its square and 1 minus the square. Only values from which the others can be recomputed cheaply
-//! are written. This reduces memory traffic, and memory that is live until the backward pass.
+//! its square and 1 minus the square. The forward pass writes only the values from which the other
+//! values can be recomputed cheaply. This reduces memory traffic, and the memory that is in use
+//! until the backward pass.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +18,7 @@ use super::decide::is_scalar_constant;
 struct Recomputation {
     /// The only value that is read from a buffer, if any.
     value: Option<InstrId>,
-    /// Additions per element after reading this value.
+    /// Cost of computing an element from this value, in additions.
     cost: f64,
 }
 
@@ -28,7 +29,8 @@ impl Recomputation {
         Recomputation { value: Some(value), cost: 0.0 }
     }
 
-    /// Combines the recomputations of two operands. `None` if they read two different values.
+    /// Combines the recomputations of two operands. `None` if the two recomputations read different
+    /// values.
     fn and(self, other: Recomputation) -> Option<Recomputation> {
         let value = self.value.or(other.value);
         let is_one = other.value.is_none_or(|other| value == Some(other));
@@ -68,8 +70,8 @@ fn source(
     let computation = sequence.computation;
     let instruction = computation.instruction(id);
     if is_copied(computation, id) {
-        // The operand of a broadcast is small. So a reader may read it as a second value if it is
-        // in a buffer anyway.
+        // The operand of a broadcast is small. So a reader may read this operand as a second value
+        // if the operand is in a buffer anyway.
         let is_there = |operand| {
             !inside.contains(operand)
                 || sources.get(operand).is_some_and(|it| it.value.is_none_or(|value| value == *operand))

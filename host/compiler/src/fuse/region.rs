@@ -12,8 +12,8 @@ use super::decide::Decisions;
 pub struct Region {
     /// Instructions whose values the kernel writes to buffers, in order.
     pub roots: Vec<InstrId>,
-    /// Roots of all kernels that were merged into this one. They are the roots of this kernel, and
-    /// values that no other kernel reads any more.
+    /// Roots of all kernels that were merged into this one. These are the roots of this kernel, and
+    /// values that only this kernel reads after the merge.
     pub merged_roots: Vec<InstrId>,
     /// All instructions of the kernel, in program order.
     pub members: Vec<InstrId>,
@@ -56,7 +56,7 @@ impl Region {
         Region { roots: roots.to_vec(), merged_roots: roots.to_vec(), members, initial, inputs }
     }
 
-    /// Merges several kernels into one kernel with the results of all.
+    /// Merges several kernels into one kernel that computes the results of all.
     pub fn together(computation: &Computation, regions: &[&Region], decisions: &Decisions) -> Region {
         let merged_roots: Vec<InstrId> =
             regions.iter().flat_map(|region| region.merged_roots.iter().copied()).collect();
@@ -88,8 +88,8 @@ impl Region {
         self.members.len() == 1 && matches!(computation.instruction(self.members[0]).op, Op::Reshape)
     }
 
-    /// Adds the fusion instruction and its computation. Its result is the root, or the tuple of
-    /// several roots.
+    /// Adds the fusion instruction and its computation. The fusion's result is the root, or a tuple
+    /// if there are several roots.
     pub fn call(&self, edit: &mut Rewrite) -> InstrId {
         let old = edit.old();
         let operands: Vec<InstrId> = self.operands().map(|input| edit.mapped(input)).collect();
@@ -110,7 +110,7 @@ impl Region {
 
     /// Builds the fused computation.
     pub fn computation(&self, old: &Computation) -> Computation {
-        // An input that is also an initial value is read from the parameter of the input.
+        // If an input is also an initial value, members read it from the parameter of the input.
         let inputs: Vec<InstrId> = self.operands().collect();
         let part = Part { members: &self.members, inputs: &inputs, roots: &self.roots, initial: self.initial.len() };
         outlined(old, format!("fused_{}", self.name(old)), &part)

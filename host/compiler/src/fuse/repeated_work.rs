@@ -27,16 +27,16 @@ use super::reads::read;
 use super::sites::{EvaluationSite, SiteIndices, add, common};
 use crate::roles::{Role, in_role};
 
-/// Largest number of evaluations of an element by one kernel, divided by the length of the longest
-/// row or window that an instruction of the kernel reads.
+/// Factor of the limit on how often a kernel may evaluate an element. The other factor is the
+/// length of the longest row or window that an instruction of the kernel reads.
 const MOST_EVALUATIONS: f64 = 256.0;
 
 /// The number of evaluations of a value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evaluations {
-    /// Evaluations per element of the root.
+    /// Number of evaluations per element of the root.
     per_result: f64,
-    /// Evaluations in total.
+    /// Number of evaluations in total.
     all: f64,
 }
 
@@ -71,8 +71,8 @@ pub fn dissolve_repeated_work(module: &mut Module) -> Result<Vec<String>, EditEr
     Ok(warnings)
 }
 
-/// Returns the length of the longest row or window: the largest number of elements of one operand
-/// that an instruction reads per element of its result.
+/// Returns the length of the longest row or window. This is the largest number of elements of one
+/// operand that an instruction reads per element of its result.
 fn longest_row(computation: &Computation) -> f64 {
     let reads = computation.instructions.iter().flat_map(|instruction| {
         (0..instruction.operands.len()).map(move |position| read(computation, instruction, position).factor)
@@ -117,7 +117,8 @@ impl<'c> EvaluationCounter<'c> {
         EvaluationCounter { computation, users: computation.users(), indices: SiteIndices::default(), placed }
     }
 
-    /// Returns the reads of a value. The sites of its users must be known already.
+    /// Returns the sites that read a value, each with its evaluations. The sites of the value's
+    /// users must be known already.
     fn reads(&mut self, id: InstrId) -> Vec<(EvaluationSite, Evaluations)> {
         let as_result =
             (EvaluationSite::function_of(id), Evaluations { per_result: 1.0, all: elements(self.computation, id) });
@@ -137,7 +138,8 @@ impl<'c> EvaluationCounter<'c> {
         reads
     }
 
-    /// Returns the site and evaluations of a user's read of an operand.
+    /// Returns the site at which a user reads an operand, and how often the user evaluates the
+    /// operand there.
     fn read_by(
         &mut self,
         (site, evaluations): (EvaluationSite, Evaluations),
@@ -161,8 +163,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the number of dissolved fusions of a module with one fusion of this body, whose
-    /// operand is `f32[64,64]`.
+    /// Builds a module with one fusion that has this body and an operand `f32[64,64]`. Returns the
+    /// number of dissolved fusions.
     fn dissolved_count(body: &str) -> usize {
         let add = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n";
         let text = format!(
@@ -177,8 +179,8 @@ mod tests {
         warnings.len()
     }
 
-    /// Prints the steps of a chain. `%` is the number of a step and `<` the number of the step
-    /// before.
+    /// Prints the steps of a chain. `%` stands for the number of a step, and `<` for the number of
+    /// the previous step.
     fn chain(step: &str, depth: usize) -> String {
         let line = |i: usize| step.replace('%', &i.to_string()).replace('<', &(i - 1).to_string());
         let text: String = (1..=depth).map(|i| line(i) + "\n").collect();

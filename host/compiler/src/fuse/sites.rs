@@ -22,20 +22,21 @@ const OWN_INDEX: u32 = 0;
 #[derive(Debug, Default)]
 pub struct SiteIndices {
     numbers: HashMap<(u32, ReadIndex), u32>,
-    /// Nested divisions that compute each index, from number 1 on.
+    /// Number of nested divisions that compute each index. Index number 1 has the first entry.
     divisions: Vec<u32>,
 }
 
 impl EvaluationSite {
-    /// Returns the site of an instruction that has its own function: this function, at the index
-    /// that its arguments state.
+    /// Returns the site of an instruction that has its own function. The site is this function, at
+    /// the index that consists of the function's arguments.
     pub fn function_of(id: InstrId) -> EvaluationSite {
         EvaluationSite { function: id, index: OWN_INDEX }
     }
 }
 
 impl SiteIndices {
-    /// Returns the site at which an instruction at `site` reads an operand with index `step`.
+    /// Returns the site of an operand that an instruction at `site` reads. `step` is the index of
+    /// the operand relative to the instruction.
     pub fn read(&mut self, site: EvaluationSite, step: &ReadIndex) -> EvaluationSite {
         if *step == ReadIndex::Own {
             return site;
@@ -63,7 +64,7 @@ pub fn common<N: Copy + Sum>(id: InstrId, reads: &[(EvaluationSite, N)]) -> (Eva
     }
 }
 
-/// Adds a read unless its site is known already: each site computes a value once.
+/// Adds a read if its site is not known yet, because each site computes a value once.
 pub fn add<N>(reads: &mut Vec<(EvaluationSite, N)>, read: (EvaluationSite, N)) {
     if !reads.iter().any(|(known, _)| *known == read.0) {
         reads.push(read);

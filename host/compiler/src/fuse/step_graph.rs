@@ -34,7 +34,7 @@ impl SequenceStep {
 }
 
 /// Steps with the values that connect them, in a valid order of execution. A step keeps its number
-/// when others are joined to it.
+/// when other steps are joined to it.
 #[derive(Clone)]
 pub struct StepGraph {
     /// The steps by number. `None` for a step that was joined to another.
@@ -63,7 +63,8 @@ impl StepGraph {
         graph
     }
 
-    /// Creates a graph with one step per instruction of a computation, with the same numbers.
+    /// Creates a graph with one step per instruction of a computation. Steps have the numbers of
+    /// their instructions.
     pub fn of_instructions(computation: &Computation) -> StepGraph {
         StepGraph::new(computation, computation.ids().map(SequenceStep::Single).collect())
     }
@@ -116,12 +117,12 @@ impl StepGraph {
         made.iter().flat_map(|value| self.readers(*value)).copied().collect()
     }
 
-    /// Whether two steps can be joined: no third step is on a path between them.
+    /// Whether two steps can be joined. This holds if no third step is on a path between the two.
     pub fn may_join(&self, a: usize, b: usize) -> bool {
         self.may_join_within(a, b, usize::MAX)
     }
 
-    /// Whether two steps can be joined, as in `may_join`, but false if more than `most` steps
+    /// Whether two steps can be joined, as in `may_join`. Returns false if more than `most` steps
     /// between the two depend on the first.
     pub fn may_join_within(&self, a: usize, b: usize, most: usize) -> bool {
         let (first, last) = self.in_order(a, b);
@@ -149,8 +150,8 @@ impl StepGraph {
         Some(behind)
     }
 
-    /// Joins step `b` to step `a`, which becomes the kernel `merged`. Steps between the two that
-    /// depend on the first one move after both.
+    /// Joins step `b` to step `a`, which becomes the kernel `merged`. Steps between `a` and `b`
+    /// that depend on the earlier of the two move after both.
     pub fn join(&mut self, a: usize, b: usize, merged: Region) {
         let (first, last) = self.in_order(a, b);
         let behind = self.behind(first, last, usize::MAX).unwrap_or_default();
@@ -181,7 +182,8 @@ impl StepGraph {
 
     /// Replaces single steps, including the steps of the kernel's roots, by a kernel. The kernel
     /// gets the number of the last replaced step, and precedes all steps that came after that step.
-    /// Steps between position `from` and the last one that depend on the kernel move after it.
+    /// Some steps between position `from` and the last replaced step may depend on the kernel.
+    /// These steps move after the kernel.
     pub fn replace(&mut self, computation: &Computation, gone: &[InstrId], from: usize, region: Region) {
         let Some(kernel) = gone.iter().map(|id| id.index()).max_by_key(|&step| self.position[step]) else { return };
         let last = self.position[kernel];

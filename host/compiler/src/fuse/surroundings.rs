@@ -1,8 +1,8 @@
 //! Predicts a bid together with the kernels around it. Without the bid, the host may fuse some of
-//! the bid's instructions into kernels that contain further instructions. With the bid, a reader
-//! that would have computed a value itself reads it from a buffer that the bid's kernel writes, and
-//! the remaining instructions of the host's kernel move to another kernel. In this case the
-//! comparison includes all kernels from which the bid takes instructions.
+//! the bid's instructions into kernels that contain further instructions. With the bid, such a
+//! kernel no longer computes a value itself, but reads the value from a buffer that the bid's
+//! kernel writes. The remaining instructions of the host's kernel move to another kernel. In this
+//! case the comparison includes all kernels from which the bid takes instructions.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -19,8 +19,9 @@ use super::region::Region;
 /// would take as long as compiling them.
 const MOST_INSTRUCTIONS: usize = 64;
 
-/// Returns the instructions of all kernels that would contain the bid's instructions without the
-/// bid, and of their readers. `None` if the bid contains all of them, or if they are too many.
+/// Returns the instructions of all kernels that would contain some of the bid's instructions if
+/// there were no bid. Includes the kernels that read the results of these kernels. `None` if the
+/// bid contains all these instructions, or if there are too many.
 pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &ConvexRegion) -> Option<Region> {
     let kernels_of = |id: &InstrId| alone.kernels[id.index()].iter().copied();
     let taken_from: BTreeSet<InstrId> =
@@ -50,8 +51,9 @@ pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &ConvexRegion) 
     Some(convex_region(sequence, members.into_iter().collect()).ok()?.region)
 }
 
-/// Returns an upper bound of the additional seconds for writing and reading values: the values that
-/// a bid stores, less the values that the host would store without the bid.
+/// Returns an upper bound of the additional seconds that a bid costs for writing and reading
+/// values. Counts the values that the bid stores, minus the values that the host would store
+/// without the bid.
 pub fn more_stored(sequence: &Sequence, alone: &Decisions, bid: &ConvexRegion, device: &DeviceDescription) -> f64 {
     let bytes = |id: InstrId| {
         let shape = sequence.computation.instruction(id).shape.as_array();
@@ -68,12 +70,12 @@ pub fn more_stored(sequence: &Sequence, alone: &Decisions, bid: &ConvexRegion, d
 /// A region in which the instructions of a bid are one fusion.
 pub struct RegionWithBid {
     pub module: Module,
-    /// Ids of the bid's instructions in the region's module without the bid.
+    /// Ids that the bid's instructions have in the region's module before they become a fusion.
     pub members: Vec<InstrId>,
 }
 
-/// Replaces the members of a bid by a fusion in a region, whose module is `alone`. `None` if the
-/// region does not contain all members.
+/// Replaces the members of a bid by a fusion in a region. `alone` is the module of the region.
+/// `None` if the region does not contain all members.
 pub fn with_bid(alone: &Module, region: &Region, bid: &Region) -> Option<RegionWithBid> {
     let parameters = region.operands().count();
     let origin = |id: &InstrId| region.members.binary_search(id).ok().map(|place| InstrId((parameters + place) as u32));

@@ -57,7 +57,7 @@ fn a_sharing_chain_stays_linear() {
 }
 
 /// LLVM inlines a value at each index at which it is read, so a fusion of small arrays contains
-/// only few of these steps.
+/// only few steps of such a chain.
 #[test]
 fn a_chain_of_small_arrays_is_no_kernel_of_thousands_of_instructions() {
     let step = |i: usize| {
@@ -117,8 +117,8 @@ fn selects(count: usize) -> String {
     text + "}"
 }
 
-/// Values that are computed from an array which a kernel reads anyway do not count as its inputs.
-/// If a chain is cut, one kernel computes the two values that cross the cut.
+/// Values that are computed from an array which a kernel reads anyway do not count as the kernel's
+/// inputs. If a chain is cut, one kernel computes the two values that cross the cut.
 #[test]
 fn a_chain_of_selects_writes_no_predicates_and_computes_nothing_twice() {
     let module = fused(&selects(200));
@@ -171,7 +171,7 @@ ENTRY main {{ zero = f32[] constant(0)
     )
 }
 
-/// Returns the opcodes of each fusion without constants.
+/// Returns the opcodes of each fusion, except constants.
 fn kernels(text: &str) -> Vec<Vec<Opcode>> {
     let module = fused(text);
     let of = |f: &&Computation| opcodes(f).into_iter().filter(|o| *o != Opcode::Constant).collect();
@@ -212,15 +212,15 @@ const SOFTMAX: &str = "m = f32[512] reduce(x, low), dimensions={1}, to_apply=max
   sb = f32[512,512] broadcast(s), dimensions={0}
   p = f32[512,512] divide(e, sb)";
 
-/// Returns the numbers of results and reductions of each kernel. They are the same for blocks of
-/// one thread and of many threads.
+/// Returns, for each kernel, the number of results and the number of reductions. Checks that these
+/// numbers are the same for blocks of one thread and of many threads.
 fn chains(parameters: &str, body: &str) -> Vec<(usize, usize)> {
     let found = chains_for(parameters, body, DeviceDescription::cpu(2));
     assert_eq!(chains_for(parameters, body, DeviceDescription::sm(90)), found);
     found
 }
 
-/// Returns the numbers of results and reductions of each kernel for one device.
+/// Returns, for each kernel, the number of results and the number of reductions on one device.
 fn chains_for(parameters: &str, body: &str, device: DeviceDescription) -> Vec<(usize, usize)> {
     let module = with_chains(parameters, body, device);
     let reduces = |fused: &Computation| opcodes(fused).iter().filter(|&&op| op == Opcode::Reduce).count();
@@ -267,7 +267,8 @@ fn rows_too_few_for_the_cores_or_too_long_for_a_cache_are_no_chain() {
     for (rows, length) in [(4, 100_000), (5000, 100_000), (5000, 4)] {
         assert!(kernels(DeviceDescription::cpu(2), rows, length) > 1, "{rows} rows of {length}");
     }
-    // If all threads of a block work on one row, rows may have any length if there are enough rows.
+    // If there are enough rows, and all threads of a block work on one row, rows may have any
+    // length.
     assert!(kernels(DeviceDescription::sm(90), 4, 100_000) > 1);
     for (rows, length) in [(5000, 100_000), (4, 10_000), (5000, 4)] {
         assert_eq!(kernels(DeviceDescription::sm(90), rows, length), 1, "{rows} rows of {length}");
@@ -275,7 +276,8 @@ fn rows_too_few_for_the_cores_or_too_long_for_a_cache_are_no_chain() {
 }
 
 /// A scale that is computed from several arrays. If the arrays are small, one kernel computes all
-/// sums and the scale, and a chain must not split it. Large sums have separate kernels anyway.
+/// sums and the scale, and merging with the sums' readers must not split this kernel. Large sums
+/// have separate kernels anyway.
 #[test]
 fn small_reductions_whose_results_meet_stay_together() {
     let found = |length: i64| {
@@ -297,11 +299,11 @@ fn small_reductions_whose_results_meet_stay_together() {
     assert_eq!(found(8192), [(1, 1), (1, 1), (1, 1)]);
 }
 
-/// The most buffers of a kernel in older versions of PTX.
+/// Largest number of buffers of a kernel in older versions of PTX.
 const MOST_BUFFERS: usize = 544;
 
-/// Prints parameters `p0`, `p1`, …, and after each parameter the instruction that `of` returns for
-/// its number.
+/// Prints parameters `p0`, `p1`, …. After each parameter, prints the instruction that `of` returns
+/// for the parameter's number.
 fn each(count: usize, of: impl Fn(usize) -> String) -> String {
     (0..count).map(|i| format!("  p{i} = f32[8] parameter({i})\n  {}\n", of(i))).collect()
 }

@@ -47,9 +47,9 @@ fn is_small(instruction: &Instruction) -> bool {
     instruction.shape.as_array().is_some_and(|shape| shape.element_count() <= MOST_ELEMENTS)
 }
 
-/// Whether to fold an operation, whose value must depend on the operands alone. A `broadcast` is
-/// not folded, because later passes make better use of the operation. Operations that select
-/// elements by the values of other operands are not folded for the same reason.
+/// Whether to fold an operation. Its value must depend only on its operands. A `broadcast` is not
+/// folded, because later passes can simplify the operation better than an array constant. For the
+/// same reason, operations that select elements by the values of other operands are not folded.
 fn is_foldable(op: &Op) -> bool {
     match op {
         Op::Broadcast { .. } | Op::DynamicSlice { .. } | Op::Gather(_) => false,

@@ -1,6 +1,6 @@
 //! Splits a cumulative reduction (a `reduce-window` whose window reaches to the edge) into blocks,
 //! so that the work is linear instead of quadratic. Does not split a reduction that an emitter
-//! claims. Uses long blocks if an emitter claims the reduction of such blocks.
+//! claims. Uses long blocks if an emitter claims the cumulative reduction of a long block.
 //!
 //! ```text
 //! x[n]  =>  s[m, b] = cumulative reductions within blocks of b elements
@@ -20,11 +20,12 @@ use crate::CompileError;
 use crate::fuse::Claims;
 use crate::roles::{Role, in_role};
 
-/// Elements per block. Each result reads at most this many elements.
+/// Number of elements per block. Each result reads at most this many elements.
 const BLOCK: i64 = 16;
-/// Elements per block if an emitter computes the cumulative reduction of a block in one pass.
+/// Number of elements per block if an emitter computes the cumulative reduction of a block in one
+/// pass.
 const LONG_BLOCK: i64 = 1024;
-/// Windows up to this size are not split.
+/// Size of the largest window that is not split.
 const SHORT: i64 = 2 * BLOCK;
 
 /// Splits the long cumulative reductions in all computations that thunks execute.
@@ -65,13 +66,13 @@ struct Scan<'e, 'm, 'c> {
     to_apply: ComputationId,
     dimension: usize,
     direction: Direction,
-    /// Value of the padding and initial value of the windows.
+    /// Value that pads the array, and initial value of each window.
     neutral: InstrId,
 }
 
 impl Scan<'_, '_, '_> {
-    /// Computes the inclusive scan: element k combines the elements up to and including k
-    /// (backward: from k on).
+    /// Computes the inclusive scan. Element k of the result combines the elements up to and
+    /// including k (backward: from k on).
     fn inclusive(&mut self, value: InstrId) -> InstrId {
         let dims = self.edit.dims(value);
         let size = dims[self.dimension];
@@ -109,7 +110,7 @@ impl Scan<'_, '_, '_> {
         self.inclusive(moved)
     }
 
-    /// Computes the cumulative reduction along a dimension with one window of that size.
+    /// Computes the cumulative reduction along a dimension with one window of size `size`.
     fn windows(&mut self, value: InstrId, dimension: usize, size: i64) -> InstrId {
         let rank = self.edit.dims(value).len();
         self.edit.add(self.window(rank, dimension, size), [value, self.neutral])
@@ -125,8 +126,8 @@ impl Scan<'_, '_, '_> {
         Op::ReduceWindow { window, to_apply: self.to_apply }
     }
 
-    /// Whether an emitter claims the cumulative reduction of the elements of `value` along a
-    /// dimension, if they are an array of these dimensions.
+    /// Whether an emitter claims the cumulative reduction of an array along a dimension. The array
+    /// has sizes `dims` and the element type of `value`.
     fn is_claimed(&mut self, value: InstrId, dims: &[i64], dimension: usize) -> bool {
         let op = self.window(dims.len(), dimension, dims[dimension]);
         let shapes = [dims, &[]].map(|dims| resized(self.edit.shape(value), dims));
@@ -153,8 +154,8 @@ impl Scan<'_, '_, '_> {
         self.combine(spread, scanned)
     }
 
-    /// Whether the initial value is +0 and the identity is the float −0. They differ only in sums
-    /// that consist of −0 alone.
+    /// Whether the initial value is +0 and the identity is the float −0. The two give different
+    /// results only for sums whose terms are all −0.
     fn is_zero_of_a_sum(&self, initial: InstrId) -> bool {
         let bytes = |id: InstrId| match &self.edit.instruction(id).op {
             Op::Constant(literal) => literal.as_array().map(|array| array.data.to_vec()),

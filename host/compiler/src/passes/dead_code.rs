@@ -16,7 +16,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Returns for each instruction whether it is needed.
+/// Returns, for each instruction, whether it is needed.
 fn live(computation: &Computation) -> Vec<bool> {
     let mut live: Vec<bool> = computation.instructions.iter().map(is_kept).collect();
     live[computation.root.index()] = true;

@@ -33,8 +33,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 /// Index of an element of an array.
 type ElementIndex = Vec<i64>;
 
-/// Returns, for each instruction to split, the indices of its elements that are used; an empty set
-/// for all others.
+/// Returns, for each instruction to split, the indices of the elements that are used. For all other
+/// instructions, returns an empty set.
 fn wanted(computation: &Computation) -> Vec<BTreeSet<ElementIndex>> {
     let users = computation.users();
     let mut wanted = vec![BTreeSet::new(); users.len()];

@@ -5,8 +5,8 @@ use fusebox_edit::{Rewrite, rewrite};
 
 use crate::CompileError;
 
-/// Replaces every instruction that yields an empty array by a constant, except parameters. Replaces
-/// a `reduce` of an empty array by its initial value.
+/// Replaces every instruction that yields an empty array, except parameters, by a constant.
+/// Replaces a `reduce` of an empty array by its initial value.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in module.ids() {
         rewrite(module, id, |edit, _, instruction| Ok::<_, CompileError>(empty(edit, instruction)))?;

@@ -1,12 +1,12 @@
 //! Merges equal combiners, comparators and other computations on elements. Instructions that apply
-//! them can then be equal too.
+//! equal computations can then be equal, too.
 //!
 //! ```text
 //! reduce(x), to_apply=add_1; reduce(x), to_apply=add_2    =>    reduce(x), to_apply=add_1; reduce(x), to_apply=add_1
 //! ```
 //!
-//! Frontends write a computation for each use. Bodies of loops and branches are not merged: a pass
-//! may change a body that belongs to one loop alone.
+//! Frontends write a computation for each use. Bodies of loops and branches are not merged, because
+//! a pass may change a body only if the body belongs to a single loop.
 
 use std::collections::HashMap;
 

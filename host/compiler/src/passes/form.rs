@@ -5,7 +5,7 @@ use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Opcode, Shape};
 use super::inline_calls::inlined_callee;
 use crate::roles::{Role, roles};
 
-/// A property of all reachable computations of a module. A pass that needs it keeps it.
+/// A property of all reachable computations of a module. A pass that needs a form keeps this form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// No operations that exchange data with other devices or with the host.
@@ -16,13 +16,13 @@ pub enum Form {
     Expanded,
     /// No calls; fusions only in sequences.
     NoCalls,
-    /// No layouts, and no `bitcast`, the only operation that depends on them.
+    /// No layouts, and no `bitcast`, the only operation that depends on layouts.
     RowMajor,
     /// No batch normalisation.
     NoBatchNorm,
-    /// No operations that have no effect on one device: `copy`, `opt-barrier` …
+    /// Without operations such as `copy` and `opt-barrier`, which have no effect on one device.
     Canonical,
-    /// Arrays without elements are parameters or constants.
+    /// All arrays without elements are parameters or constants.
     NoEmptyArrays,
 }
 

@@ -1,7 +1,7 @@
 //! Computes with four-bit integers as XLA:CPU does.
 //!
 //! XLA computes an arithmetic operation on `s4` or `u4` in 8 bits and truncates the result to 4
-//! bits. If the next operation converts to the 8-bit type of the same sign, XLA omits the
+//! bits. If the next operation converts to the 8-bit type with the same signedness, XLA omits the
 //! truncation, and programs see the 8-bit result. The reference interpreter does the same.
 
 use std::collections::HashSet;
@@ -31,7 +31,7 @@ fn in_eight_bits(edit: &mut Rewrite, instruction: &Instruction, cuts: &mut HashS
         let uncut = *edit.instruction(*operand).operands.first()?;
         return (*edit.shape(uncut) == instruction.shape).then_some(uncut);
     }
-    // A dot of floats is not widened; only its sum is converted to four bits.
+    // A dot of floats is not widened. Only its sum is converted to four bits.
     let integers = |ty: ElementType| ty.is_integer() || ty == ElementType::Pred;
     let of_integers = operands.iter().all(|&id| edit.array(id).is_some_and(|array| integers(array.element_type)));
     let wide = wide_type(narrow).filter(|_| of_integers && is_widened(&instruction.op))?;

@@ -80,8 +80,8 @@ pub(super) fn groups(computation: &Computation) -> Vec<ProductGroup> {
     groups
 }
 
-/// Returns for each instruction whether it may precede every product: it depends on no product,
-/// loop or branch, and on no operation whose order matters.
+/// Returns, for each instruction, whether it may precede every product. This holds if it is
+/// independent of products, loops, branches and operations whose order matters.
 fn before_products(computation: &Computation) -> Vec<bool> {
     let mut is_early = vec![false; computation.instructions.len()];
     for (id, instruction) in computation.ids().zip(&computation.instructions) {
@@ -95,8 +95,8 @@ fn before_products(computation: &Computation) -> Vec<bool> {
 }
 
 impl ProductGroup {
-    /// Adds a product of the common operand, if it differs from the first at most in the length of
-    /// a free dimension.
+    /// Adds a product of the common operand if the product differs from the group's first product
+    /// at most in the length of a free dimension.
     fn admit(&mut self, computation: &Computation, product: InstrId) -> bool {
         let [first, new] = [self.products[0], product].map(|id| computation.instruction(id));
         let Op::Dot(dims) = &first.op else { return false };
@@ -129,7 +129,7 @@ impl ProductGroup {
     }
 
     /// Returns the outermost dimension along which the other operands can be concatenated, and the
-    /// dimension of the product that corresponds to it.
+    /// corresponding dimension of the product.
     fn along(&self, computation: &Computation) -> Option<(usize, usize)> {
         let product = computation.instruction(self.products[0]);
         let Op::Dot(dims) = &product.op else { return None };
@@ -151,8 +151,8 @@ impl ProductGroup {
         !leaves.is_empty() && self.others.iter().all(|other| leaves[other.index()])
     }
 
-    /// Returns a computation that contains only the group's products, and the group that consists
-    /// of its instructions.
+    /// Returns a computation that contains only the group's products, and the group as it is in the
+    /// new computation.
     fn alone(&self, module: &Module, computation: &Computation) -> Result<(Computation, ProductGroup), EditError> {
         let shared = computation.instruction(self.products[0]).operands[self.side];
         let mut parameters: HashMap<InstrId, InstrId> = HashMap::new();
@@ -206,8 +206,8 @@ struct ProductPredictor<'a, 'c> {
 }
 
 impl ProductPredictor<'_, '_> {
-    /// Whether the joined product is predicted to take less time. `is_free`: the concatenation is
-    /// hoisted out of the loop.
+    /// Whether the joined product is predicted to take less time. If `is_free`, the concatenation
+    /// is hoisted out of the loop and its time is ignored.
     fn is_won(
         &mut self,
         module: &Module,
@@ -302,7 +302,7 @@ fn element_type(instruction: &Instruction) -> Option<ElementType> {
     instruction.shape.as_array().map(|array| array.element_type)
 }
 
-/// Returns the attributes outside of the operation that influence how a product is computed.
+/// Returns the instruction's further attributes that influence how a product is computed.
 fn attributes(instruction: &Instruction) -> (Option<&String>, &[(String, String)]) {
     let extra = instruction.extra.as_ref();
     (extra.and_then(|it| it.backend_config.as_ref()), extra.map_or(&[], |it| &it.other))

@@ -62,7 +62,7 @@ struct ShrinkableLoop {
 }
 
 impl ShrinkableLoop {
-    /// Returns the changes of a loop's state. `None` if the state does not change.
+    /// Returns the changes to a loop's state. `None` if the state does not change.
     fn of(module: &Module, caller: &Computation, users: &[Vec<InstrId>], at: InstrId) -> Option<ShrinkableLoop> {
         let instruction = caller.instruction(at);
         let Op::While { condition, body } = instruction.op else { return None };
@@ -119,8 +119,8 @@ fn is_constant(caller: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Returns for each element of a loop's result whether an instruction needs it. Elements that every
-/// iteration passes on are not needed, because users can read the initial value instead.
+/// Returns, for each element of a loop's result, whether an instruction needs it. Elements that
+/// every iteration passes on are not needed, because users can read the initial value instead.
 fn needed_outside(caller: &Computation, users: &[Vec<InstrId>], at: InstrId, passed_on: &[bool]) -> Vec<bool> {
     let mut is_needed = vec![caller.root == at; passed_on.len()];
     for &user in &users[at.index()] {
@@ -135,8 +135,8 @@ fn needed_outside(caller: &Computation, users: &[Vec<InstrId>], at: InstrId, pas
     is_needed
 }
 
-/// Returns for each instruction of a body whether needed elements of the next state depend on it.
-/// Marks in `is_needed` also the elements that these instructions read.
+/// Returns, for each instruction of a body, whether needed elements of the next state depend on it.
+/// Also marks, in `is_needed`, the elements that these instructions read.
 fn live(body: &Computation, is_needed: &mut [bool]) -> Vec<bool> {
     let root = body.instruction(body.root);
     let has_effect = |it: &Instruction| matches!(&it.op, Op::CustomCall(call) if call.has_side_effect);
@@ -178,7 +178,7 @@ fn smaller(edit: &mut Rewrite, instruction: &Instruction, it: &ShrinkableLoop) -
 }
 
 /// Returns a body or condition without the removed elements, and with copies of the constants.
-/// `edit` has only the parameter yet.
+/// `edit` contains only the parameter so far.
 fn with_less_state(
     mut edit: Rewrite,
     caller: &Computation,

@@ -1,5 +1,5 @@
-//! Replaces exchanges between devices, and operations that are split into a start and a done half,
-//! by what they compute on one device.
+//! Replaces exchanges between devices by what they compute on one device. Also replaces operations
+//! that are split into a start half and a done half.
 //!
 //! ```text
 //! all-reduce(x), all-gather(x), …        x: there is no other device
@@ -25,7 +25,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Returns the replacement of an instruction; `None` if it needs none.
+/// Returns the replacement of an instruction. `None` if the instruction needs no replacement.
 fn alone(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
     let Op::Other { opcode, called, attributes } = &instruction.op else { return None };
     let operands = edit.operands(instruction);
@@ -75,7 +75,7 @@ fn is_on_one_device(attributes: &[(String, String)]) -> bool {
     })
 }
 
-/// Copies one operand, or a tuple of several, to the layouts of `shape`.
+/// Copies one operand, or a tuple of several operands, so that the copy has the layouts of `shape`.
 fn together(edit: &mut Builder, operands: &[InstrId], shape: &Shape) -> Option<InstrId> {
     let shapes = match (operands, shape.as_tuple()) {
         ([_], None) => std::slice::from_ref(shape),
@@ -105,7 +105,7 @@ fn started(edit: &mut Builder, sent: InstrId, result: InstrId, contexts: &[Shape
     Some(edit.tuple(elements))
 }
 
-/// Reads an element of a tuple; `None` if it has no such element.
+/// Reads an element of a tuple. `None` if the tuple has no such element.
 fn element(edit: &mut Builder, tuple: InstrId, index: usize) -> Option<InstrId> {
     edit.shape(tuple).as_tuple()?.get(index)?;
     Some(edit.element(tuple, index))

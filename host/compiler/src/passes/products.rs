@@ -45,8 +45,8 @@ fn outer(edit: &mut Rewrite, instruction: &Instruction, dims: &DotDims) -> Optio
     Some(edit.binary(BinaryOp::Multiply, left, right))
 }
 
-/// Broadcasts an operand of a product to the shape and type of the result. Its first free dimension
-/// becomes dimension `first_free` of the result.
+/// Broadcasts an operand of a product to the shape and type of the result. The operand's first free
+/// dimension becomes dimension `first_free` of the result.
 fn spread(
     edit: &mut Builder,
     product: &Instruction,

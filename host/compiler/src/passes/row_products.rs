@@ -1,5 +1,5 @@
-//! Computes a row times a large row-major matrix as sums along columns. The kernel reads each
-//! element of the matrix once, in memory order, and packs no elements.
+//! Computes the product of a row and a large row-major matrix as sums along columns. The kernel
+//! reads each element of the matrix once, in memory order, and packs no elements.
 //!
 //! ```text
 //! r = f32[1,n] dot(f32[1,k] a, f32[k,n] b)    =>    p = f32[k,n] multiply(broadcast(a), b)
@@ -14,12 +14,12 @@ use fusebox_edit::{Rewrite, rewrite};
 use crate::CompileError;
 use crate::roles::{Role, in_role};
 
-/// Least bytes of a matrix that is too large for the nearer caches. Packing a smaller matrix takes
-/// no longer than reading it.
+/// Least size, in bytes, of a matrix that is too large for the nearer caches. Packing a smaller
+/// matrix takes no longer than reading it.
 const LARGE: i64 = 1 << 20;
 /// Least number of columns for which every core has enough vectors to compute.
 const FEWEST_COLUMNS: i64 = 256;
-/// Element types of these products.
+/// Element types of the products that are rewritten.
 const TYPES: [ElementType; 2] = [ElementType::F32, ElementType::F64];
 
 /// Rewrites the products that thunks execute, on devices with one thread per block. On other

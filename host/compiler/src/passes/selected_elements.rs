@@ -8,10 +8,10 @@
 //! ```
 //!
 //! In one dimension, with `k` elements in a window and a stride of `d`, at most `ceil(k / d)`
-//! windows cover an element. The last of them has number `floor((element + padding) / d)`, and the
-//! others directly precede it. The expansion therefore repeats each entry of `at` and `s` `d`
-//! times, so that an element and the last window over it have the same index. For each earlier
-//! window, it shifts the entries by one window.
+//! windows cover an element. The last of these windows has number `floor((element + padding) / d)`,
+//! and the others directly precede it. The expansion therefore repeats each entry of `at` and `s`
+//! `d` times, so that an element and the last window over it have the same index. For each earlier
+//! window, the expansion shifts the entries by one window.
 
 use fusebox_core::hlo::{
     ArrayShape, BinaryOp, Combiner, Comparison, Computation, ComputationId, ElementType, InstrId, Instruction, Module,
@@ -22,9 +22,10 @@ use fusebox_edit::{Builder, Rewrite, rewrite};
 use crate::CompileError;
 use crate::roles::{Role, in_role};
 
-/// Largest number of windows that cover one element. Each of them adds several instructions.
+/// Largest number of windows that cover one element. Each of these windows adds several
+/// instructions.
 const MOST: i64 = 32;
-/// Largest padding for which all positions fit into the integers that compute them.
+/// Largest padding for which all positions fit into the integer type in which they are computed.
 const FURTHEST: u64 = 1 << 40;
 
 /// Rewrites each `select-and-scatter` that thunks execute.
@@ -46,9 +47,10 @@ pub struct ValidityMasks {
     pub windows: Option<InstrId>,
 }
 
-/// Returns the replacement of a `select-and-scatter`. Returns `None` for other instructions, if the
-/// windows are dilated, if too many of them cover an element, if the stride exceeds the number of
-/// elements, or if the scatter's combiner is not one operation.
+/// Returns the replacement of a `select-and-scatter`. Returns `None` for other instructions. Also
+/// returns `None` if the windows are dilated, or if the stride exceeds the number of elements.
+/// `None` too if too many windows cover an element, or if the scatter's combiner is not one
+/// operation.
 pub fn in_two_steps(edit: &mut Rewrite, instruction: &Instruction, valid: ValidityMasks) -> Option<InstrId> {
     let operands = edit.operands(instruction).try_into().ok()?;
     Some(SelectAndScatter::of(edit, instruction, valid)?.in_two_steps(edit, operands))
@@ -76,7 +78,8 @@ impl<'m> SelectAndScatter<'m> {
         let fits = i32::try_from(array.element_count()).is_ok();
         let place = if fits { ElementType::S32 } else { ElementType::S64 };
         let scatter = Combiner::of(edit.module().computation(*scatter))?.in_order()?;
-        // The expansion repeats each window `stride` times, and a stride may be any number.
+        // The expansion repeats each window `stride` times, so the stride must not be arbitrarily
+        // large.
         let are_near = |(it, &size): (&WindowDim, &i64)| it.stride <= size && it.padding_low.unsigned_abs() <= FURTHEST;
         let is_rewritten = window.dims.len() == array.dims.len()
             && window.dims.iter().all(is_plain)
@@ -110,7 +113,7 @@ impl<'m> SelectAndScatter<'m> {
         edit.reshape(line, &self.array.dims)
     }
 
-    /// Returns for each window the position of the element that the window selects, or -1 if the
+    /// Returns, for each window, the position of the element that the window selects, or -1 if the
     /// window covers no element.
     fn selected(&self, edit: &mut Builder, operands: [InstrId; 4]) -> InstrId {
         let select = edit.module().computation(self.select);
@@ -125,8 +128,8 @@ impl<'m> SelectAndScatter<'m> {
     }
 
     /// Returns the windows that cover an element, in the order of the source. Each window is
-    /// described by its distance from the last of these windows, along each dimension, as a number
-    /// of windows.
+    /// described by its distance from the last of these windows along each dimension. A distance is
+    /// a number of windows.
     fn windows_further_back(&self) -> Vec<Vec<i64>> {
         let mut all = vec![Vec::new()];
         for dim in &self.window.dims {
@@ -139,8 +142,8 @@ impl<'m> SelectAndScatter<'m> {
         all
     }
 
-    /// Returns for each element the entry of one window that covers it: the window that is `back`
-    /// windows before the last one. Returns `fill` where this window does not exist.
+    /// Returns, for each element, the entry of one window that covers it: the window that is `back`
+    /// windows before the last window. Returns `fill` where this window does not exist.
     fn lying_over(&self, edit: &mut Builder, of_windows: InstrId, fill: InstrId, back: &[i64]) -> InstrId {
         let dims = self.window.dims.iter().zip(back).zip(self.source.dims.iter().zip(&self.array.dims));
         let lines: Vec<WindowExpansion> = dims
@@ -165,8 +168,9 @@ fn where_valid(edit: &mut Builder, valid: Option<InstrId>, places: InstrId, nowh
     edit.select(valid, places, nowhere)
 }
 
-/// Maps the windows of a dimension to its elements. The expansion shifts the windows, so that the
-/// window over the first element comes first. Then it repeats each window, and slices the result.
+/// Maps the windows along a dimension to the elements along this dimension. The expansion first
+/// shifts the windows, so that the window over the first element comes first. Then the expansion
+/// repeats each window, and slices the result.
 struct WindowExpansion {
     padding: PaddingDim,
     /// Number of windows, including the padding.

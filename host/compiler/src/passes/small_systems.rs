@@ -4,10 +4,10 @@
 //! triangular-solve(a, b), lower     x0 = b0 / a00,  x1 = (b1 - a10 * x0) / a11,  …,  concatenate(x0, x1, …)
 //! ```
 //!
-//! Without this expansion, the program calls a routine for each system, and fusebox cannot compile
-//! a loop that calls a routine to one function. As arithmetic, a system of a few equations takes
-//! less time than the call and is fused with its producers and consumers. A batch of systems is
-//! vectorised.
+//! Without this expansion, the program calls a routine for each system. A loop that contains a call
+//! of a routine cannot be compiled to one function. As arithmetic, a system of a few equations
+//! takes less time than the call and is fused with its producers and consumers. A batch of systems
+//! is vectorised.
 
 use fusebox_core::hlo::{BinaryOp, InstrId, Instruction, Module, SliceDim};
 use fusebox_edit::{Builder, Rewrite, rewrite};
@@ -30,7 +30,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// A system `op(a) x = b`. Each equation is a slice of `b` at one index of `dimension`.
+/// A system `op(a) x = b`. Each equation belongs to a slice of `b` at one index of `dimension`.
 struct SmallSystem {
     attributes: TriangularSystem,
     a: InstrId,
@@ -43,7 +43,7 @@ struct SmallSystem {
 }
 
 impl SmallSystem {
-    /// Returns the system that an instruction solves, if it is real and has few equations.
+    /// Returns the system that an instruction solves, if the system is real and has few equations.
     fn of(edit: &Rewrite, instruction: &Instruction) -> Option<SmallSystem> {
         let attributes = TriangularSystem::of(instruction).ok()?;
         let [a, b] = edit.operands(instruction)[..] else { return None };

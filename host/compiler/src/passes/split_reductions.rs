@@ -6,7 +6,7 @@
 //!                                 r = reduce(p[parts], init)
 //! ```
 //!
-//! On devices with one thread per block, also splits reductions of short rows that are far apart: a
+//! On devices with one thread per block, also splits reductions of short rows that are far apart. A
 //! kernel adds columns in the lanes of a vector, but rows one by one.
 //!
 //! ```text
@@ -15,8 +15,8 @@
 //! ```
 //!
 //! The parts and their order depend on shapes and device alone, so the result is the same in every
-//! run. If the combiner's identity is unknown, both steps use the initial value, as in XLA: HLO
-//! leaves open how often the initial value is combined.
+//! run. If the combiner's identity is unknown, both steps use the initial value, as in XLA. HLO
+//! does not specify how often the initial value is combined.
 
 use std::collections::BTreeSet;
 
@@ -30,8 +30,8 @@ use fusebox_edit::{Builder, Rewrite, rewrite};
 use crate::CompileError;
 use crate::roles::{Role, in_role};
 
-/// Least number of elements of a part that justifies the part's fraction of a second launch, if the
-/// kernel only reads the elements.
+/// Least number of elements of a part for which the split pays off, if the kernel only reads the
+/// elements. Each part bears a fraction of the time of a second launch.
 const LEAST_PART: i64 = 1 << 14;
 /// Least number of elements of a reduction that is split. One thread reads and reduces this many
 /// elements in about the time of two launches.
@@ -39,21 +39,22 @@ const LEAST_SPLIT: i64 = 1 << 16;
 /// Arithmetic per element, in the bytes of [`arithmetic_bytes`], that takes as long as reading the
 /// element.
 const READ_BYTES: i64 = 16;
-/// Largest number of elements that a reduction or a product combines if it is fused into another
-/// reduction as arithmetic per element. Longer reductions and products are separate kernels.
+/// Largest number of elements that a reduction or a product may combine in order to be fused into
+/// another reduction. It is then a part of that reduction's arithmetic per element. Longer
+/// reductions and products are separate kernels.
 const MOST_STEPS: f64 = 8.0;
 /// Largest number of instructions before a reduction that the cost estimate visits.
 const MOST_IN_FRONT: usize = 256;
 /// Longest row, in elements, that is treated as short. A kernel reduces a longer row in vectors, in
 /// about the same time.
 const SHORT_ROW: i64 = 31;
-/// Least number of short rows per result, and least number of elements of the reduced array, for
-/// which two steps are faster.
+/// Least number of short rows per result for which two steps are faster.
 const LEAST_ROWS: i64 = 64;
+/// Least number of elements of an array with short rows for which two steps are faster.
 const LEAST_IN_ROWS: i64 = 1 << 12;
 /// Largest number of elements per thread that one block of a GPU reduces.
 const ELEMENTS_PER_THREAD: i64 = 16;
-/// Number of pieces of work per core for which the cores' load is balanced.
+/// Number of pieces of work per core that is enough to balance the cores' load.
 const PIECES_PER_CORE: i64 = 8;
 /// Bytes of adjacent columns that one piece of work covers.
 const COLUMN_BYTES: i64 = 256;
@@ -93,8 +94,8 @@ fn split(
     Some(split?.write(edit, &operands, *to_apply, identity))
 }
 
-/// Returns the combiner's identity, if it is known. It is never known for a reduction of several
-/// operands.
+/// Returns the combiner's identity, if it is known. The identity is never known for a reduction of
+/// several operands.
 fn identity(module: &Module, combiner: ComputationId, operands: usize) -> Option<ArrayLiteral> {
     if operands == 1 { Combiner::of(module.computation(combiner))?.identity() } else { None }
 }
@@ -111,7 +112,7 @@ fn work_per_element(
     let mut inside: BTreeSet<usize> = BTreeSet::new();
     let mut open: BTreeSet<usize> = reduction.operands.iter().map(|id| id.index()).collect();
     let mut bytes = 0.0;
-    // Reverse order: when an instruction is visited, all its users are decided.
+    // Visits instructions in reverse order, so that all users of an instruction are decided first.
     while let Some(at) = open.pop_last().filter(|_| inside.len() < MOST_IN_FRONT) {
         let instruction = &computation.instructions[at];
         let is_ours =
@@ -128,8 +129,8 @@ fn work_per_element(
     (bytes / (READ_BYTES * shape.element_count().max(1)) as f64).max(1.0)
 }
 
-/// Returns into how many parts to split the elements of each result. `None` if splitting does not
-/// pay off. Processing an element takes `work` times as long as reading it.
+/// Returns the number of parts into which to split the elements of each result. `None` if splitting
+/// does not pay off. Processing an element takes `work` times as long as reading it.
 fn parts(shape: &ArrayShape, reduced: &[i64], work: f64, device: &DeviceDescription) -> Option<i64> {
     let extent = |d: usize| shape.dims[d];
     let (gone, kept): (Vec<usize>, Vec<usize>) = (0..shape.rank()).partition(|&d| reduced.contains(&(d as i64)));
@@ -207,8 +208,8 @@ impl ReductionSplit {
         }
         let mut split = split.unwrap_or_else(|| ReductionSplit::of_nothing(reduced));
         let is_of_others = |d: i64| others.contains(&(d as usize)) && !split.whole.contains(&d);
-        // If this condition does not hold, the first step would have nothing to reduce, because it
-        // keeps all other dimensions, or because the row is cut.
+        // Otherwise the first step would have nothing to reduce, because it keeps all other
+        // dimensions, or because the row is cut.
         if reduced.iter().any(|&d| is_of_others(d)) && split.cut.is_none_or(|cut| is_of_others(cut.dimension)) {
             split.whole.extend(row.iter().map(|&d| d as i64));
         }
@@ -254,8 +255,8 @@ impl ReductionSplit {
         edit.reshape(padded, &dims)
     }
 
-    /// Returns the number of a dimension that the first step reduces, after the cut dimension is
-    /// split in two.
+    /// Returns the number that a dimension has after the cut dimension is split in two. `None` if
+    /// the first step does not reduce the dimension.
     fn first_step_dimension(&self, dimension: i64) -> Option<i64> {
         match self.cut {
             _ if self.whole.contains(&dimension) => None,
@@ -264,7 +265,8 @@ impl ReductionSplit {
         }
     }
 
-    /// Returns the reduced dimensions among the `rank` dimensions that the first step leaves.
+    /// Returns the dimensions that the second step reduces, among the `rank` dimensions of the
+    /// first step's result.
     fn partial_dimensions(&self, rank: usize) -> Vec<i64> {
         let is_left = |d: &i64| self.whole.contains(d) || self.cut.is_some_and(|cut| cut.dimension == *d);
         let gone_before = |d: i64| self.reduced.iter().filter(|r| **r < d && !is_left(r)).count() as i64;
@@ -275,7 +277,7 @@ impl ReductionSplit {
 
 impl DimensionSplit {
     /// Cuts a dimension into a number of parts that divides its size and is close to `wanted`. If
-    /// no number qualifies, pads the dimension, provided that `may_pad` holds.
+    /// there is no such number and `may_pad` holds, pads the dimension.
     fn of(dimension: i64, size: i64, wanted: i64, may_pad: bool) -> Option<DimensionSplit> {
         if wanted < 2 {
             return None;

@@ -158,7 +158,7 @@ fn other_windows_stay() {
 
 #[test]
 fn a_cumulative_reduction_in_blocks_gives_the_same() {
-    // On a GPU no emitter claims scans. On the cpu an emitter claims those that are not too long.
+    // On a GPU no emitter claims scans. On the cpu an emitter claims scans that are not too long.
     let (gpu, cpu) = (DeviceDescription::sm(90), DeviceDescription::cpu(2));
     for (device, dims, window) in [
         (&gpu, vec![1000], "size=1000 pad=999_0"),
@@ -241,8 +241,9 @@ fn joined_products_give_the_same() {
     assert_eq!(before, after);
 }
 
-/// The test files of `simplify` are exact, with zeros of both signs, infinities and extremes.
-/// Quotients by reciprocals are excluded: they round less often.
+/// Evaluates the test files of `simplify` on zeros of both signs, infinities and extremes. The
+/// results must be equal to the last bit. Quotients by reciprocals are excluded, because they round
+/// less often.
 #[test]
 fn what_is_simplified_gives_the_same_bits() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests/passes");
@@ -266,7 +267,7 @@ fn what_is_simplified_gives_the_same_bits() {
 fn extremes(element_type: ElementType, dims: &[i64]) -> Literal {
     let size = element_type.byte_size();
     let top = 1u64 << (8 * size - 1);
-    // Integers get their extremes; floats get both zeros, an infinity, and other numbers.
+    // Integers get their extremes. Floats get both zeros, an infinity, and other numbers.
     let patterns = [0, top, if size == 4 { 0xff80_0000 } else { top - 1 }, 0x0101_0101_3f8c_cccd];
     let patterns = if element_type == ElementType::Pred { [0, 1, 1, 0] } else { patterns };
     let count = dims.iter().product::<i64>() as usize;

@@ -1,5 +1,5 @@
-//! Replaces a sort by `topk` if only its first elements are used: `topk` reads most elements only
-//! once.
+//! Replaces a sort by `topk` if only the sort's first elements are used, because `topk` reads most
+//! elements only once.
 //!
 //! ```text
 //! sort(x, iota) by x0 > x1, then [0:k] of both  =>  topk(x), k=k
@@ -67,7 +67,7 @@ fn by_top_k(
     }
 }
 
-/// Returns the used part of a sort that can be replaced; `None` for all other instructions.
+/// Returns the used part of a sort that can be replaced. `None` for all other instructions.
 fn first_elements(
     module: &Module,
     computation: &Computation,
@@ -94,8 +94,8 @@ fn first_elements(
     lengths.all(|length| length == Some(k)).then_some(SortPrefix { k, largest, is_stable })
 }
 
-/// Whether every element is its own index along the last dimension, in a type that holds all these
-/// indices.
+/// Whether the value of every element is the element's index along the last dimension, and the type
+/// holds all these indices.
 fn is_position(computation: &Computation, id: InstrId, last: usize) -> bool {
     let instruction = computation.instruction(id);
     let holds = |array: &ArrayShape| {
@@ -114,8 +114,8 @@ fn is_position(computation: &Computation, id: InstrId, last: usize) -> bool {
     }
 }
 
-/// Returns the size of the last dimension of a slice that takes the first elements there, and all
-/// elements of the other dimensions.
+/// Returns the size of a slice along the last dimension. `None` if the slice does not begin at the
+/// first element there, or does not take all elements along the other dimensions.
 fn length_of_first(computation: &Computation, id: InstrId, last: usize) -> Option<i64> {
     let instruction = computation.instruction(id);
     let Op::Slice { dims } = &instruction.op else { return None };
@@ -127,7 +127,7 @@ fn length_of_first(computation: &Computation, id: InstrId, last: usize) -> Optio
 
 /// Whether a sort puts the largest elements of the first operand first (true) or the smallest
 /// (false). `None` if the order differs from the order of `topk`. In IEEE order, zeros of both
-/// signs tie; only an unstable sort may order them as `topk` does.
+/// signs tie. Only an unstable sort may order them as `topk` does.
 fn is_descending(comparator: &Computation, ty: ElementType, is_stable: bool) -> Option<bool> {
     let root = comparator.root_instruction();
     let &Op::Compare { direction, order } = &root.op else { return None };

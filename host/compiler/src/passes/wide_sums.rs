@@ -8,7 +8,7 @@
 //!
 //! The conversions are fused into the reduction's kernel. If the reduction is split, its partial
 //! results are `f32`, too. Reductions of windows are rewritten in the same way. Maxima and minima
-//! are not rewritten: they do not round.
+//! are not rewritten, because they do not round.
 
 use fusebox_core::hlo::{BinaryOp, Combiner, Computation, ElementType, InstrId, Instruction, Module, Op};
 use fusebox_edit::{Rewrite, rewrite};
@@ -34,8 +34,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Returns the operation of a `reduce` or `reduce-window`, if it would round to a narrow float
-/// after each operation.
+/// Returns the operation of a `reduce` or `reduce-window`, if the reduction would round to a narrow
+/// float after each operation.
 fn operation(module: &Module, computation: &Computation, instruction: &Instruction) -> Option<BinaryOp> {
     let (Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. }) = instruction.op else { return None };
     let element = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);

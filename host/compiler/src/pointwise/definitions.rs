@@ -1,5 +1,5 @@
-//! Decides whether two index values of a kernel are equal, and whether the iterations of one loop
-//! include those of another.
+//! Decides whether two index values of a kernel are equal, and whether one loop executes all
+//! iterations of another loop.
 
 use std::collections::HashMap;
 
@@ -11,9 +11,10 @@ const DEEPEST: usize = 16;
 
 /// Definitions of the values of a function.
 pub struct ValueDefinitions<'f> {
-    /// The operation that computes a value, and the number of the result.
+    /// For each value, the operation that computes it, and the value's number among the results of
+    /// this operation.
     makers: HashMap<Value, (&'f Operation, usize)>,
-    /// Loops by their induction variables.
+    /// For each induction variable, its loop.
     loops: HashMap<Value, &'f Operation>,
 }
 
@@ -35,8 +36,8 @@ impl<'f> ValueDefinitions<'f> {
     }
 
     /// Returns the values among `known` that equal `written` in some iteration of the loops
-    /// `around` it. Each value comes with a map that identifies this iteration. `written` comes
-    /// after the known values, in a region that contains both.
+    /// `around` the write. Each value comes with a map that identifies this iteration. `written`
+    /// comes after the known values, in a region that contains both.
     pub fn candidates(
         &self,
         written: Value,
@@ -51,9 +52,9 @@ impl<'f> ValueDefinitions<'f> {
         known.iter().filter_map(candidate).collect()
     }
 
-    /// Whether each of these loops is known to execute an iteration: either `turns` maps its
-    /// induction variable to an iteration of another loop, or its number of iterations is known and
-    /// positive.
+    /// Whether each of these loops is known to execute an iteration. This holds if `turns` maps the
+    /// loop's induction variable to that of another loop, or if the loop's number of iterations is
+    /// known and positive.
     pub fn all_iterate(&self, loops: &[&'f Operation], turns: &InductionMap) -> bool {
         loops.iter().all(|it| {
             let induction = it.regions.first().and_then(|body| body.arguments.first());

@@ -2,7 +2,7 @@
 //!
 //! This requires that each read of an element of the parameter precedes the write of the output's
 //! element at the same index. The write follows in the same iteration, or in a later loop with the
-//! same iterations, such as a loop that writes a row after another loop has read it. The check
+//! same iterations. For example, one loop reads a row, and a later loop writes the row. The check
 //! inspects the kernel's operations, so it works for all emitters. The kernel is then rewritten to
 //! read the output itself, whose initial value is the parameter's (see
 //! [`OutputPlan::initial`](fusebox_core::emitter::OutputPlan)).
@@ -24,7 +24,7 @@ use crate::select::Selected;
 use definitions::ValueDefinitions;
 use read_order::ReadOrderCheck;
 
-/// A parameter and an output that may be written into its buffer.
+/// A parameter, and an output that may be written into the parameter's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InPlacePair {
     /// Number of the parameter.
@@ -54,7 +54,7 @@ pub fn pairs(kernel: &Selected) -> Vec<InPlacePair> {
     pairs
 }
 
-/// Rewrites a kernel to read the output instead of the parameter.
+/// Rewrites a kernel so that it reads the output instead of the parameter.
 pub fn write_in_place(kernel: &mut Selected, InPlacePair { parameter, output }: InPlacePair) {
     let name = &kernel.unit.fusion.name;
     let outputs = kernel.plan.outputs.len();

@@ -26,8 +26,8 @@ pub struct ReadOrderCheck<'f> {
 }
 
 impl<'f> ReadOrderCheck<'f> {
-    /// Creates a check for a kernel with that entry function. `output`: the values that are the
-    /// output at some point. `definitions`: the definitions of the entry's values.
+    /// Creates a check for a kernel whose entry function is `entry`. `output` are the values that
+    /// are the output at some point. `definitions` are the definitions of the entry's values.
     pub fn new(
         functions: &'f [Function],
         entry: &'f Function,
@@ -37,16 +37,16 @@ impl<'f> ReadOrderCheck<'f> {
         ReadOrderCheck { functions, entry, output, definitions }
     }
 
-    /// Whether each read of a parameter is followed, in a region around the read, by the insertion
-    /// of the output's elements at the same index. Since no element is written twice, each element
-    /// is then read before it is written.
+    /// Whether, after each read of a parameter, a region around the read inserts the output's
+    /// elements at the same index. Since no element is written twice, each element is then read
+    /// before it is written.
     pub fn precede_writes(&self, parameter: Value) -> bool {
         self.left_over(&self.entry.body, parameter).is_empty()
     }
 
-    /// Returns the operations of a region that read elements of a parameter, but after which the
-    /// region does not insert the output's elements at the same indices. A call that receives the
-    /// parameter but does not read it is ignored.
+    /// Returns the operations of a region that read elements of a parameter, and that have no later
+    /// counterpart. A counterpart is an operation of the region that inserts the output's elements
+    /// at the same indices. Ignores a call that receives the parameter but does not read it.
     fn left_over(&self, region: &'f Region, parameter: Value) -> Vec<&'f Operation> {
         let mut left = Vec::new();
         for (place, op) in region.operations.iter().enumerate() {
@@ -82,7 +82,7 @@ impl<'f> ReadOrderCheck<'f> {
     }
 
     /// Whether an operation reads only those elements of a tensor that an insertion writes in some
-    /// iteration of the loops `around` it.
+    /// iteration of the loops `around` the insertion.
     fn reads_what_is_inserted(
         &self,
         op: &'f Operation,
@@ -107,9 +107,9 @@ impl<'f> ReadOrderCheck<'f> {
         self.is_read_at(index, op, tensor, around, &mut Vec::new(), &InductionMap::new())
     }
 
-    /// Whether an operation reads a tensor only at one index, at which a write also happens in some
-    /// iterations of the loops `around` the write. `found` holds the operands that match the first
-    /// components of the index.
+    /// Whether an operation reads a tensor at only one index, and a write has the same index in
+    /// some iterations of its loops. `around` contains the loops around the write. `found` holds
+    /// the operands that match the first components of the index.
     fn is_read_at(
         &self,
         index: &[Value],
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// Whether a kernel with two loops per row reads each element before it writes it.
+    /// Whether a kernel with two loops per row reads each element before it writes the element.
     fn comes_first(loops: [String; 2]) -> bool {
         let [first, second] = loops;
         let text = format!(

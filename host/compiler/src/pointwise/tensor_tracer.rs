@@ -1,4 +1,4 @@
-//! Finds the indices at which the functions that a kernel calls read a tensor.
+//! Finds the indices at which a kernel's functions read a tensor.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,8 @@ use fusebox_core::ir::{Function, OpKind, Operation, Type, Value};
 
 use super::entry;
 
-/// The components of an index as values of a function. `None` for a component that the function
-/// does not have.
+/// The components of an index as values of a function. `None` for a component that is not a value
+/// of the function.
 pub type TensorIndex = Vec<Option<Value>>;
 
 /// Follows a tensor from function to function.

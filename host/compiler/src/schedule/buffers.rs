@@ -31,7 +31,7 @@ struct Buffer {
 pub struct PlacedBuffers {
     /// The allocations.
     pub allocations: Vec<Allocation>,
-    /// The memory by purpose.
+    /// The program's memory, by purpose.
     pub memory: MemoryUse,
     /// Allocation and offset of each buffer.
     places: Vec<(u32, u64)>,
@@ -108,7 +108,7 @@ impl Buffers {
         }
     }
 
-    /// Places all buffers; temporaries share one allocation.
+    /// Places all buffers. Temporaries share one allocation.
     pub fn place(self, module: &Module) -> PlacedBuffers {
         let places = vec![(0, 0); self.buffers.len()];
         let mut placed = PlacedBuffers { allocations: Vec::new(), memory: MemoryUse::default(), places };

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A thunk is small if one thread executes it in any case, or executes it faster than several
-//! threads would. Examples are a kernel of one block, a kernel whose small arrays the cores would
-//! fetch from each other, and a copy that is not split among threads. The function has local
-//! buffers for small arrays, which LLVM keeps in registers where it can.
+//! threads would. Examples are a kernel of one block, and a copy that is not split among threads.
+//! Another example is a kernel with small arrays that cores would have to fetch from each other.
+//! The function has local buffers for small arrays, which LLVM keeps in registers where it can.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -31,7 +31,7 @@ const MOST_NESTED_LOOPS: usize = 24;
 
 /// Replaces loops by launches of composites.
 pub struct CompositeBuilder<'s, 'a> {
-    /// The kernels, by number: name and decisions.
+    /// Name and planned fusion of each kernel, by the kernel's number.
     kernels: &'s [(&'a str, PlannedFusion<'a>)],
     buffers: &'s mut Buffers,
     /// Number of uses of each buffer in the program.
@@ -50,8 +50,8 @@ struct LoopBufferUse {
 }
 
 impl<'s, 'a> CompositeBuilder<'s, 'a> {
-    /// Creates a builder for the program that consists of these thunks. `interface`: the buffers of
-    /// the program's parameters and result. No buffer is placed yet.
+    /// Creates a builder for the program that consists of these thunks. `interface` are the buffers
+    /// of the program's parameters and result. No buffer is placed yet.
     pub fn new(
         kernels: &'s [(&'a str, PlannedFusion<'a>)],
         buffers: &'s mut Buffers,
@@ -162,7 +162,7 @@ struct CompositeBuffers {
     /// Buffers that are arguments of the composite, in order.
     argument_buffers: Vec<u32>,
     /// Local buffers, in order. A local buffer that is also an argument starts as a copy of the
-    /// argument. If the loop writes it, it is copied back at the end.
+    /// argument. If the loop writes the local buffer, the function copies it back at the end.
     own: Vec<u32>,
     /// Number of each buffer for the steps of the loop.
     numbers: BTreeMap<u32, usize>,
@@ -197,7 +197,7 @@ fn nested_loops(thunk: &Thunk) -> usize {
     inside.unwrap_or(0) + usize::from(matches!(thunk, Thunk::While { .. }))
 }
 
-/// Calls `f` for all slices of thunks; the flag says whether the slice is written.
+/// Calls `f` for all slices of thunks. The flag says whether the slice is written.
 fn each_slice(kernels: &[(&str, PlannedFusion)], thunks: &[Thunk], f: &mut dyn FnMut(&Slice, bool)) {
     for thunk in thunks {
         match thunk {

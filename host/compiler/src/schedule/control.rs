@@ -47,8 +47,8 @@ impl Scheduler<'_> {
         Ok(state)
     }
 
-    /// Returns the slices of the state, and the numbers of its buffers that the body must not
-    /// write.
+    /// Returns the slices of the state, and the numbers of the state's buffers that the body must
+    /// not write.
     fn loop_state(
         &mut self,
         frame: &Frame,
@@ -107,9 +107,9 @@ impl Scheduler<'_> {
         Ok(results)
     }
 
-    /// Puts results of a conditional into an operand's buffer if the caller wants them there, or if
-    /// some branch returns this operand unchanged, because that branch then need not copy the
-    /// operand.
+    /// Puts a result of a conditional into an operand's buffer if the caller wants the result
+    /// there. Also does so if a branch returns this operand unchanged, because the branch then need
+    /// not copy the operand.
     fn take_places(
         &self,
         frame: &Frame,
@@ -143,12 +143,13 @@ impl Scheduler<'_> {
     }
 }
 
-/// Returns for each leaf of a loop's state whether the body passes it on unchanged.
+/// Returns, for each leaf of a loop's state, whether the body passes it on unchanged.
 fn passed_on(body: &Computation) -> Vec<bool> {
     returned_parameters(body).into_iter().enumerate().map(|(number, leaf)| leaf == Some(number)).collect()
 }
 
-/// Returns for each leaf of the result the leaf of the parameter that it equals.
+/// Returns, for each leaf of the result, the leaf of the parameter that has the same value. `None`
+/// if there is no such leaf.
 fn returned_parameters(computation: &Computation) -> Vec<Option<usize>> {
     let uses = LeafUses::in_program_order(computation);
     let given = computation.parameters().first().map_or(&[][..], |&id| uses.leaves(id));

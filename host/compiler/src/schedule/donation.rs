@@ -14,11 +14,11 @@ use super::leaf_count;
 pub struct Donations {
     /// Leaves of the parameters that the program may write.
     pub donated: HashSet<usize>,
-    /// For each leaf of the result, the leaf of the parameters whose buffer it reuses.
+    /// For each leaf of the result, the leaf of the parameters whose buffer the result reuses.
     pub input_of: Vec<Option<usize>>,
 }
 
-/// A result in the buffer of an input.
+/// A result that is stored in the buffer of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SharedBuffer {
     /// Number of the result's leaf.
@@ -31,8 +31,9 @@ pub struct SharedBuffer {
 
 impl Donations {
     /// Reads the donations from the module's header. Ignores an alias of leaves of different sizes:
-    /// the result then gets its own buffer. If the header names an input as a donor without naming
-    /// a result, assigns the input to the first result of equal shape that has no input yet.
+    /// the result then gets its own buffer. The header may name an input as a donor without naming
+    /// a result. In this case, assigns the input to the first result of equal shape that has no
+    /// input yet.
     pub fn of(module: &Module, entry: &Computation) -> Donations {
         let parameters: Vec<&Shape> = entry.parameters().iter().map(|&id| &entry.instruction(id).shape).collect();
         let result = &entry.root_instruction().shape;
@@ -92,8 +93,7 @@ fn bytes(leaf: &Shape) -> Option<i64> {
     leaf.as_array().map(|array| array.byte_size())
 }
 
-/// Returns the numbers of the leaves at a path into a parameter, among the leaves of all
-/// parameters.
+/// Returns the leaves at a path into a parameter, as numbers among the leaves of all parameters.
 fn leaves_of_parameter(parameters: &[&Shape], number: i64, path: &[i64]) -> Option<Range<usize>> {
     let number = usize::try_from(number).ok()?;
     let before: usize = parameters.get(..number)?.iter().map(|shape| leaf_count(shape)).sum();

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{Instruction, Module, Op, Opcode};
 
-/// Returns for each computation whether its execution has an effect.
+/// Returns, for each computation, whether its execution has an effect.
 pub fn effects(module: &Module) -> Vec<bool> {
     let mut has_effect = Vec::new();
     for computation in &module.computations {
@@ -12,9 +12,9 @@ pub fn effects(module: &Module) -> Vec<bool> {
     has_effect
 }
 
-/// Whether an instruction has an effect: it draws random numbers, is a custom call that declares a
-/// side effect, or calls a computation that has an effect. `has_effect`: whether each computation
-/// before the instruction's own has an effect.
+/// Whether an instruction has an effect. An instruction has an effect if it draws random numbers,
+/// declares a side effect as a custom call, or calls a computation with an effect. `has_effect`
+/// states, for each computation before the instruction's computation, whether it has an effect.
 pub fn is_ordered(instruction: &Instruction, has_effect: &[bool]) -> bool {
     match &instruction.op {
         Op::CustomCall(call) if call.has_side_effect => true,

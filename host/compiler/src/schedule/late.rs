@@ -6,7 +6,7 @@
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
 /// Returns the order with every kernel without operands just before its first reader. Tuples move
-/// as well, because they read nothing either.
+/// as well, because they read no memory either.
 pub fn late(computation: &Computation, order: Vec<InstrId>) -> Vec<InstrId> {
     let waits = |id: InstrId| {
         let instruction = computation.instruction(id);

@@ -1,4 +1,4 @@
-//! The memory that a program needs, and for which values.
+//! The memory that a program needs, and the values that need this memory.
 
 use fusebox_core::hlo::{ComputationId, InstrId, Module};
 use serde::Serialize;
@@ -27,15 +27,15 @@ pub struct MemoryUse {
     pub peak_step: u32,
     /// Buffers that are alive at the peak, the largest first.
     pub alive: Vec<LiveBuffer>,
-    /// Results in buffers of donated inputs.
+    /// Results that are stored in buffers of donated inputs.
     pub shared: Vec<SharedBuffer>,
 }
 
 /// A buffer that is alive at the peak.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LiveBuffer {
-    /// The instruction that first writes a value into the buffer; later ones may update it
-    /// in-place.
+    /// The instruction that first writes a value into the buffer. Later instructions may update the
+    /// value in-place.
     pub instruction: String,
     /// Size of the buffer in bytes, rounded up to the alignment.
     pub bytes: u64,
@@ -56,7 +56,7 @@ impl MemoryUse {
     }
 
     /// Fills in the peak and the buffers that are alive at the peak. The other sizes are not known
-    /// yet. `producers`: the producer of each request.
+    /// yet. `producers` contains the producer of each request.
     pub fn at_peak(
         module: &Module,
         requests: &[PlacementRequest],

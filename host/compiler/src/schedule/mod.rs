@@ -4,8 +4,8 @@
 //! (`order`). The scheduler picks the order that takes less memory, first for the whole program,
 //! then for single computations. The scheduler represents a value by the slices of buffers that
 //! hold its leaves. Tuples, parameters and reshapes refer to existing buffers, and cost nothing.
-//! The caller may demand that results are in donated inputs (`donation`), and values may be
-//! rematerialised to save memory (`rematerialise`).
+//! The caller may demand that results are in donated inputs (`donation`). To save memory, values
+//! may be rematerialised (`rematerialise`).
 //!
 //! Loops of small thunks then become functions (`composites`), which are launched like kernels.
 //!
@@ -55,8 +55,8 @@ use sequence::Arguments;
 /// Everything needed to run a program, except the kernels' code.
 #[derive(Debug)]
 pub struct Schedule {
-    /// The thunks of the program. They refer to a kernel by its position in `launched`. The numbers
-    /// of composites follow the numbers of kernels.
+    /// The thunks of the program. A thunk refers to a kernel by the kernel's position in
+    /// `launched`. The numbers of composites follow the numbers of kernels.
     pub thunks: Vec<Thunk>,
     /// Numbers of the kernels that thunks launch, as in [`PlannedFusion::kernel`]. All other
     /// kernels are parts of composites.
@@ -74,7 +74,7 @@ pub struct Schedule {
     pub parameters: Vec<Binding>,
     /// The entry's result.
     pub result: Binding,
-    /// The memory by purpose.
+    /// The program's memory, by purpose.
     pub memory: MemoryUse,
     /// For each computation, its instructions in execution order.
     pub orders: Orders,
@@ -101,7 +101,7 @@ pub struct PlannedFusion<'a> {
     pub plan: &'a Plan,
     /// Number of the fusion's kernel. `None` if a routine executes the fusion.
     pub kernel: Option<u32>,
-    /// Whether one thread executes the kernel. Only then may a composite contain it.
+    /// Whether one thread executes the kernel. Only then may a composite contain the kernel.
     pub runs_alone: bool,
     /// Predicted time of the kernel, in seconds.
     pub seconds: f64,
@@ -114,7 +114,7 @@ const MOST_TRIED: usize = 3;
 
 /// Creates the steps of the entry computation and places all buffers.
 ///
-/// `planned`: the decisions about each of `kernels`' units.
+/// `planned` contains the decisions about each unit of `kernels`.
 pub fn schedule(
     module: &Module,
     kernels: &Kernels,
@@ -134,8 +134,8 @@ pub fn schedule(
     } else {
         (best, of_program, early)
     };
-    // The other order may need less memory if only one of the computations that run at the peak
-    // uses it.
+    // The program may need less memory if only one of the computations that run at the peak has the
+    // other order.
     let mut tried: HashSet<ComputationId> = HashSet::new();
     while tried.len() < MOST_TRIED {
         let differs = |id: &ComputationId| orders[id.index()] != other[id.index()] && !tried.contains(id);
@@ -188,7 +188,7 @@ struct Scheduler<'a> {
     comparators: Vec<(usize, Module, ComputationId)>,
     constants: HashMap<Vec<u8>, Slice>,
     merits: Merits,
-    /// Each run of a computation; inner runs precede outer ones.
+    /// Each run of a computation. Inner runs precede outer runs.
     runs: Vec<ComputationRun>,
 }
 

@@ -1,10 +1,10 @@
-//! Computes an execution order for a computation's instructions in which little memory is alive at
+//! Computes an execution order for a computation's instructions that keeps little memory alive at
 //! once.
 //!
-//! The list scheduler picks, among the instructions whose operands are computed, the instruction
-//! with the largest difference between the bytes that it frees and the bytes that it allocates. The
-//! resulting order is not better for every program, so [`super::schedule`] compares it with the
-//! order of the program.
+//! Among the instructions whose operands are computed, the list scheduler picks the instruction
+//! with the largest gain. The gain is the number of bytes that the instruction frees, minus the
+//! number of bytes that it allocates. The resulting order is not better for every program, so
+//! [`super::schedule`] compares it with the order of the program.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -71,7 +71,8 @@ struct LeafReads {
     readers: Vec<InstrId>,
     /// Readers that would write a result into the leaf's buffer.
     updated_by: Vec<InstrId>,
-    /// Whether the leaf is a parameter or a constant. Only an update can reuse the bytes of either.
+    /// Whether the leaf is a parameter or a constant. Only an update can reuse the bytes of a
+    /// parameter or constant.
     is_external: bool,
     /// Number of readers not yet in the order.
     pending_readers: usize,
@@ -207,7 +208,7 @@ mod tests {
     use super::*;
     use fusebox_core::hlo::parse_module;
 
-    /// Returns the names of the entry's instructions in their order, without parameters.
+    /// Returns the names of the entry's instructions, except parameters, in execution order.
     fn listed(body: &str) -> Vec<String> {
         let text = format!("HloModule m\nENTRY main {{ p = f32[8] parameter(0)\n{body} }}");
         let module = parse_module(&text, "test.hlo").unwrap();

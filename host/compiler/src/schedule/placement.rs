@@ -23,7 +23,8 @@ pub struct ArenaPlacement {
     pub bytes: u64,
 }
 
-/// The search stops once the arena exceeds the peak by at most 1 / `TOLERATED`.
+/// Inverse of the tolerated waste. The search stops when the arena is at most `1 / TOLERATED`
+/// larger than the peak.
 const TOLERATED: u64 = 64;
 /// Largest number of values for which further orders are tried.
 const MOST_IMPROVED: usize = 4096;
@@ -64,8 +65,8 @@ pub fn place(requests: &[PlacementRequest]) -> ArenaPlacement {
     best
 }
 
-/// Returns for each value whether it ends where the arena ends. If this value were placed earlier,
-/// it would have a lower offset.
+/// Returns, for each value, whether it ends where the arena ends. If this value were placed
+/// earlier, it would have a lower offset.
 fn topmost(requests: &[PlacementRequest], placement: &ArenaPlacement) -> Vec<bool> {
     let ends = requests.iter().zip(&placement.offsets).map(|(request, offset)| offset + request.bytes);
     ends.map(|end| end == placement.bytes).collect()
@@ -99,8 +100,8 @@ fn in_order(requests: &[PlacementRequest], order: &[usize]) -> ArenaPlacement {
     placement
 }
 
-/// Returns the start of the smallest gap that is wide enough, or the end of all ranges in
-/// `occupied`, which are sorted by start.
+/// Returns the start of the smallest gap that is wide enough. If there is no such gap, returns the
+/// end of all ranges. The ranges in `occupied` are sorted by start.
 fn tightest_gap(occupied: &[(u64, u64)], bytes: u64) -> u64 {
     let mut end = 0;
     let mut best: Option<(u64, u64)> = None;
@@ -114,8 +115,8 @@ fn tightest_gap(occupied: &[(u64, u64)], bytes: u64) -> u64 {
     best.map_or(end, |(_, offset)| offset)
 }
 
-/// An index of lifetimes. A query for the lifetimes that overlap another one takes time
-/// proportional to the size of the answer plus the logarithm of the number of steps.
+/// An index of lifetimes. To find the lifetimes that overlap another lifetime takes time
+/// proportional to their number plus the logarithm of the number of steps.
 struct LifetimeIndex {
     /// A binary tree over the steps. Each lifetime is stored at the fewest nodes that cover it.
     nodes: Vec<Vec<usize>>,
@@ -160,7 +161,8 @@ impl LifetimeIndex {
 
 /// The peak of the bytes that are alive.
 pub struct Occupancy {
-    /// Largest number of bytes that are alive at once. No placement needs less.
+    /// Largest number of bytes that are alive at once. Every placement needs at least this many
+    /// bytes.
     pub peak: u64,
     /// The first step at this peak.
     pub step: u32,

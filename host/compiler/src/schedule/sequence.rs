@@ -15,8 +15,8 @@ use super::uses::{LeafUses, ValueLeaf};
 use super::{ComputationRun, Scheduler, leaf_bytes, leaf_count};
 use crate::CompileError;
 
-/// Least bytes of a buffer that an in-place write should save. LLVM knows less about a kernel that
-/// writes the buffer that it reads, which makes the kernel slower.
+/// Least size, in bytes, of a buffer for which an in-place write pays off. A kernel that writes
+/// into a buffer that it also reads is slower, because LLVM knows less about the kernel.
 const LEAST_SAVED: u64 = 4 << 10;
 
 /// Slices of a value's array leaves.
@@ -77,14 +77,15 @@ impl Frame {
         instruction.operands.iter().flat_map(|o| self.values[o.index()].clone()).collect()
     }
 
-    /// Whether `f` holds for any leaf in `slice`, of an argument or of a value computed so far.
+    /// Whether `f` holds for any leaf in `slice`. Considers leaves of arguments, and of values
+    /// computed so far.
     fn any_leaf_in(&self, slice: &Slice, f: impl Fn(ValueLeaf) -> bool) -> bool {
         let leaves_in_buffer = self.leaves_in_buffer.get(&slice.allocation).into_iter().flatten();
         leaves_in_buffer.into_iter().any(|(place, leaf)| place.overlaps(slice) && f(*leaf))
     }
 
-    /// Stores the value of an instruction. Removes leaves that are no longer needed from the
-    /// records of the value's buffers.
+    /// Stores the value of an instruction. In the records of the value's buffers, forgets leaves
+    /// that are no longer needed.
     fn keep(&mut self, id: InstrId, value: ValueSlices) {
         for (&place, &leaf) in value.iter().zip(self.uses.leaves(id)).filter(|(_, leaf)| leaf.producer == id) {
             let leaves_in_buffer = self.leaves_in_buffer.entry(place.allocation).or_default();
@@ -127,8 +128,8 @@ impl Scheduler<'_> {
         Ok(frame.values.swap_remove(computation.root.index()))
     }
 
-    /// Whether instruction `id`, which reads `slice` as one of `operands`, may overwrite the slice:
-    /// the old value is not needed afterwards, and no other operand overlaps the slice.
+    /// Whether instruction `id`, which reads `slice` as one of `operands`, may overwrite the slice.
+    /// The old value must not be needed afterwards, and no other operand may overlap the slice.
     pub fn may_take(&self, frame: &Frame, id: InstrId, slice: &Slice, operands: &[Slice]) -> bool {
         operands.iter().filter(|other| other.overlaps(slice)).count() == 1 && self.is_last_use(frame, id, slice)
     }
@@ -221,8 +222,8 @@ impl Scheduler<'_> {
         Ok(results)
     }
 
-    /// Records the merit of overwriting a parameter with an output, for each pair. Keeps the least
-    /// merit of all launches.
+    /// Records, for each pair, the merit of overwriting the parameter with the output. Keeps the
+    /// least merit of all launches.
     fn note_pairs(&mut self, frame: &Frame, id: InstrId, unit: usize, parameters: &[Slice], results: &[Slice]) {
         let Some(planned) = self.planned.get(unit) else { return };
         for &pair in planned.pairs {
@@ -349,7 +350,7 @@ impl Scheduler<'_> {
     }
 }
 
-/// Whether every slice of `others` that overlaps `slice` is equal to it.
+/// Whether every slice of `others` that overlaps `slice` equals `slice`.
 fn is_whole(slice: &Slice, others: &[Slice]) -> bool {
     others.iter().all(|other| other == slice || !other.overlaps(slice))
 }

@@ -1,5 +1,5 @@
-//! Tests schedules: executes their thunks on bytes, with the interpreter for kernels. The results
-//! must equal the results of the module, regardless of which values share a buffer.
+//! Tests schedules by executing their thunks on bytes. The interpreter executes the kernels. The
+//! results must equal the results of the module, regardless of which values share a buffer.
 
 use fusebox_core::emitter::{LaunchDimensions, OutputPlan, Plan};
 use fusebox_core::hlo::{
@@ -188,7 +188,7 @@ const COUNT: &str = "cond { s = (s32[], s32[4], s32[4]) parameter(0)
   n = s32[] constant(3)
   ROOT c = pred[] compare(i, n), direction=LT }";
 
-/// Returns a loop of three iterations over two arrays; `body` computes `a` and `b` from `x` and
+/// Returns a loop of three iterations over two arrays. `body` computes `a` and `b` from `x` and
 /// `y`.
 fn counting(body: &str) -> String {
     format!(
@@ -285,7 +285,7 @@ fn states_that_change_places_come_out_right() {
     check(&counting("a = s32[4] add(x, y)\n  b = s32[4] dynamic-update-slice(x, u, i)"));
 }
 
-/// The text of a program of random operations over arrays of four elements.
+/// The text of a program with random operations on arrays of four elements.
 struct RandomProgram {
     seed: u64,
     text: String,
@@ -377,7 +377,7 @@ fn random_programs_compute_what_the_module_says() {
     }
 }
 
-/// Compiles a program of two parameters, the first of them donated to the first result.
+/// Compiles a program with two parameters. The first parameter is donated to the first result.
 fn donating(body: &str) -> ScheduledModule {
     let compiled = check(&format!(
         "HloModule m, input_output_alias={{ {{0}}: (0, {{}}, may-alias) }}

@@ -15,8 +15,8 @@ use super::{PlannedFusion, leaf_bytes};
 use crate::kernels::Kernels;
 use crate::roles::{Role, roles};
 
-/// Bytes of the smallest array for which a copy takes longer than the search for an order that
-/// saves the copy.
+/// Least size, in bytes, of an array for which a copy takes longer than the search for an order
+/// that avoids the copy.
 const LEAST_COPIED: u64 = 4 << 10;
 
 /// Largest number of instructions that an update is moved past. The time of the search is linear in
@@ -27,7 +27,8 @@ const FARTHEST: usize = 512;
 /// overwrite with a result.
 pub type Updates = HashMap<InstrId, Vec<ValueLeaf>>;
 
-/// Returns the updates of every computation that thunks execute; none for others.
+/// Returns the updates of every computation that thunks execute. Returns no updates for other
+/// computations.
 pub fn of_module(module: &Module, kernels: &Kernels, planned: &[PlannedFusion]) -> Vec<Updates> {
     let roles = roles(module);
     let of = |(number, computation): (usize, &Computation)| match roles[number] {
@@ -81,8 +82,8 @@ fn borrowed_leaves(entry: &Computation, uses: &LeafUses, donations: &Donations) 
 }
 
 /// Returns pairs of leaves: a leaf of a parameter, and the leaf of the result that should be in the
-/// same buffer. In a program these are donated inputs and their results, in the body of a loop the
-/// state and the next state.
+/// same buffer. For the entry, these are donated inputs and their results. For the body of a loop,
+/// these are the state and the next state.
 fn wanted(
     computation: &Computation,
     uses: &LeafUses,
@@ -97,9 +98,9 @@ fn wanted(
     results.filter_map(|(number, &new)| Some((*leaves.get(place(number)?)?, new))).collect()
 }
 
-/// Moves each update behind the other readers of the array that it updates, together with all
-/// instructions that need the update's result. Returns the new order. `has_effect`: for each
-/// computation, whether its execution has an effect.
+/// Moves each update, and all instructions that need its result, behind the other readers of the
+/// updated array. Returns the new order. `has_effect` states, for each computation, whether its
+/// execution has an effect.
 pub fn after_readers(
     computation: &Computation,
     order: Vec<InstrId>,

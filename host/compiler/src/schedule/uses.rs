@@ -90,13 +90,14 @@ impl LeafUses {
         self.leaves(self.root)
     }
 
-    /// Whether a leaf is read after `id`. The computation's caller reads the leaves of the result.
+    /// Whether an instruction after `id` reads a leaf. The computation's caller reads the leaves of
+    /// the result.
     pub fn is_needed_after(&self, leaf: ValueLeaf, id: InstrId) -> bool {
         self.last[leaf.producer.index()][leaf.number] > Some(self.times[id.index()]) || self.result().contains(&leaf)
     }
 
-    /// Whether a leaf is read by `id` or after it. The computation's caller reads the leaves of the
-    /// result.
+    /// Whether instruction `id` or a later instruction reads a leaf. The computation's caller reads
+    /// the leaves of the result.
     pub fn is_needed_from(&self, leaf: ValueLeaf, id: InstrId) -> bool {
         self.last[leaf.producer.index()][leaf.number] >= Some(self.times[id.index()]) || self.result().contains(&leaf)
     }

@@ -66,14 +66,14 @@ fn integer<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Resul
         BinaryOp::Xor => x ^ y,
         BinaryOp::ShiftLeft => shifted(x, y, |x, amount| x.shli(amount)),
         BinaryOp::ShiftRightLogical => shifted(x, y, |x, amount| x.shrui(amount)),
-        // A shift by the width or more fills with the sign, like a shift by the width minus 1.
+        // A shift by at least the width yields only sign bits, like a shift by the width minus 1.
         BinaryOp::ShiftRightArithmetic => x.shrsi(y.minui(i64::from(ty.bits()) - 1)),
         BinaryOp::Mulhi => multiply_high(signed, x, y),
         BinaryOp::Atan2 | BinaryOp::Complex => return undefined(op, ty),
     })
 }
 
-/// Replaces the divisor by 1 where the quotient is not defined. Also returns whether the divisor is
+/// Returns the divisor, replaced by 1 where the quotient is not defined, and whether the divisor is
 /// 0.
 fn safe_divisor<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> (Term<'f>, Term<'f>) {
     let by_zero = y.eq(0_i64);
@@ -117,8 +117,8 @@ fn multiply_high<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     (x * y).shrui(i64::from(bits)).trunci(Scalar::Int(bits))
 }
 
-/// Computes the power by square and multiply over the bits of the exponent. A negative exponent
-/// gives the integer part of the reciprocal: 1 for 1, ±1 for -1, else 0.
+/// Computes the power by repeated squaring, in one step per bit of the exponent. A negative
+/// exponent gives the integer part of the reciprocal: 1 for 1, ±1 for -1, else 0.
 fn power<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (mut result, mut base) = (x.integer(1), x);
     // Unrolled, because a loop here would prevent vectorising the loop around it.

@@ -24,7 +24,7 @@ fn to_bits(from: ElementType, x: Term<'_>) -> Term<'_> {
     }
 }
 
-/// Returns the value whose bits are given by `bits`, an integer of the value's width.
+/// Returns the value whose bits are those of the integer `bits`. The integer has the value's width.
 fn from_bits(to: ElementType, bits: Term<'_>) -> Term<'_> {
     match to {
         ElementType::Pred => bits.ne(0_i64),
@@ -38,9 +38,10 @@ fn from_bits(to: ElementType, bits: Term<'_>) -> Term<'_> {
     }
 }
 
-/// Computes `reduce-precision`: rounds the mantissa to nearest even, makes values too large for the
-/// exponent infinite and too small ones zero, and keeps NaN. Reduces types of at most 8 bits as
-/// `f32`, because some of them have no infinities.
+/// Computes `reduce-precision`. Rounds the mantissa to nearest even. Values that are too large for
+/// the exponent become infinite, and values that are too small become zero. NaN is unchanged.
+/// Values of types with at most 8 bits are reduced as `f32`, because some of these types have no
+/// infinities.
 pub fn reduce_precision(
     ty: ElementType,
     exponent_bits: i64,
@@ -85,7 +86,8 @@ fn limit_exponent(bits: Term<'_>, exponent: u32, mantissa: u32, target: u32) -> 
     too_small.select(sign, too_large.select(infinity, bits))
 }
 
-/// Returns part number `part` (an `index`, counted from the low bits) of a value.
+/// Returns one part of a value, as type `to`. `part` is the part's number, counted from the low
+/// bits, and has type `index`.
 pub fn part<'f>(from: ElementType, to: ElementType, x: Term<'f>, part: Term<'f>) -> Term<'f> {
     let bits = to_bits(from, x);
     let (wide, width) = (Scalar::Int(bitcast_bits(from)), bitcast_bits(to));
@@ -102,7 +104,7 @@ pub fn joined<'f>(from: ElementType, to: ElementType, parts: &[Term<'f>]) -> Res
     all.map(|all| from_bits(to, all)).ok_or_else(|| "has no parts".into())
 }
 
-/// Returns the width for `bitcast-convert`, where `pred` is a byte.
+/// Returns the number of bits of a type in `bitcast-convert`, which treats `pred` as a byte.
 fn bitcast_bits(ty: ElementType) -> u32 {
     if ty == ElementType::Pred { 8 } else { ty.bits() }
 }

@@ -1,5 +1,5 @@
-//! Writes the computations that a reduce, scatter, map … applies to elements. Their parameters and
-//! results are scalars.
+//! Writes the computations that operations such as reduce, scatter and map apply to elements. The
+//! parameters and results of these computations are scalars.
 
 use fusebox_core::builder::{FastMath, FunctionBuilder, Type, Value};
 use fusebox_core::emitter::Fusion;
@@ -9,7 +9,7 @@ use super::{control, scalar};
 use crate::EmissionError;
 use crate::error::Result;
 
-/// Writes the computation that an instruction applies as a separate function.
+/// Writes a separate function for the computation that an instruction applies.
 pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<fusebox_core::ir::Function> {
     let instruction = fusion.computation().instruction(id);
     let applied = instruction.op.applied();
@@ -22,7 +22,7 @@ pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<f
     for parameter in parameters {
         arguments.push(b.argument(Type::of_element(scalar_type(&fusion.module, parameter)?)));
     }
-    // A scatter's emitter decides the order of updates, so LLVM must not change it.
+    // A scatter's emitter decides the order of updates, so LLVM must not change this order.
     let regrouping =
         if matches!(instruction.op, Op::Scatter { .. }) { Regrouping::Forbidden } else { Regrouping::Allowed };
     let results = write(&mut b, &fusion.module, applied, &arguments, regrouping)?;
@@ -33,14 +33,14 @@ pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<f
 /// Whether LLVM may regroup sums, products, maxima and minima.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Regrouping {
-    /// LLVM must compute them as written.
+    /// LLVM must compute these operations as written.
     Forbidden,
-    /// LLVM may regroup them, because HLO does not specify the order in which elements are
-    /// combined.
+    /// LLVM may regroup these operations, because HLO does not specify the order in which elements
+    /// are combined.
     Allowed,
 }
 
-/// Writes a computation on scalars inline. Returns its leaves.
+/// Writes a computation on scalars inline. Returns the leaves of the computation's result.
 pub fn write(
     b: &mut FunctionBuilder,
     module: &Module,
@@ -127,8 +127,8 @@ fn is_regroupable(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::Add | BinaryOp::Multiply | BinaryOp::Maximum | BinaryOp::Minimum)
 }
 
-/// Returns the operation of a computation that is only a sum, product, maximum or minimum of its
-/// two parameters.
+/// Returns the operation if the computation is only a sum, product, maximum or minimum of its two
+/// parameters.
 pub fn single_operation(module: &Module, id: ComputationId) -> Option<BinaryOp> {
     let computation = module.computation(id);
     let root = computation.root_instruction();

@@ -54,8 +54,8 @@ fn float_predicate(direction: Comparison) -> FloatPredicate {
     }
 }
 
-/// Returns the bits as an integer. These integers have the total order -NaN < -inf < … < -0 < +0 <
-/// … < +NaN. The integer is signed, unless the type has no sign.
+/// Maps the bits of a float to an integer. The integers of all floats have the order -NaN < -inf <
+/// … < -0 < +0 < … < +NaN. The integer is signed, unless the type has no sign.
 fn ordered_bits(ty: ElementType, x: Term<'_>) -> Term<'_> {
     let bits = x.to_bits();
     if ty == ElementType::F8E8M0FNU {
@@ -73,7 +73,8 @@ fn ordered_bits(ty: ElementType, x: Term<'_>) -> Term<'_> {
     (negative & is_number).select(smallest - bits, bits)
 }
 
-/// Compares both parts for equality. Orders by the real part, then by the imaginary one.
+/// Compares complex numbers. For equality, compares both parts. For an order, compares the real
+/// parts first, then the imaginary parts.
 fn complex<'f>(direction: Comparison, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (xr, yr, xi, yi) = (x.re(), y.re(), x.im(), y.im());
     let strict = match direction {

@@ -65,22 +65,24 @@ pub fn log1p(x: ComplexPair<'_>) -> ComplexPair<'_> {
     ComplexPair { re: near.select(near_value, far_value), im: x.im.atan2(shifted.re) }
 }
 
-/// Computes the square root. On the branch cut it ignores the sign of the zero, as XLA does.
+/// Computes the square root. On the branch cut, ignores the sign of a zero imaginary part, as XLA
+/// does.
 pub fn sqrt(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let side = x.im.lt(0.0).select(-1.0, x.im.number(1.0));
     sqrt_on_side(x, side)
 }
 
-/// Computes the reciprocal of the square root. On the branch cut the sign of the zero selects the
-/// side, as in C's Annex G and in XLA.
+/// Computes the reciprocal of the square root. On the branch cut, the sign of a zero imaginary part
+/// selects the side, as in C's Annex G and in XLA.
 pub fn rsqrt(x: ComplexPair<'_>) -> ComplexPair<'_> {
     x.real(1.0) / sqrt_on_side(x, x.im)
 }
 
-/// Computes the larger of the result's parts, `t = sqrt((|re| + |x|) / 2)`, and from it the other
-/// part, `im / 2t`. If `re` is negative, the imaginary part has the sign of `side`.
+/// Computes a square root. First computes the larger of the result's parts, `t = sqrt((|re| + |x|)
+/// / 2)`. From `t`, computes the other part, `im / 2t`. If `re` is negative, the imaginary part has
+/// the sign of `side`.
 fn sqrt_on_side<'f>(x: ComplexPair<'f>, side: Term<'f>) -> ComplexPair<'f> {
-    // Scales by powers of 4, so that neither the sum nor the halves leave the range.
+    // Scales by powers of 4, so that neither the sum nor the halves overflow or underflow.
     let (large, _) = x.sizes();
     let (is_huge, is_tiny) = (large.gt(2f64.powi(1000)), large.lt(2f64.powi(-900)));
     let by_size = |huge, tiny| is_huge.select(2f64.powi(huge), is_tiny.select(2f64.powi(tiny), large.number(1.0)));
@@ -89,7 +91,7 @@ fn sqrt_on_side<'f>(x: ComplexPair<'f>, side: Term<'f>) -> ComplexPair<'f> {
     let size = magnitude(scaled);
     let t = ((scaled.re.absf() + size) * 0.5).sqrt();
     let vanishes = t.eq(0.0);
-    // Only 0 has a root of size 0. The root of NaN is NaN.
+    // `t` is 0 only for the root of 0. The root of NaN is NaN.
     let other = scaled.im / vanishes.select(1.0, t + t);
     let (t, other) = (t * back, other * back);
     let other_size = other.absf();
@@ -147,7 +149,8 @@ pub fn cos(x: ComplexPair<'_>) -> ComplexPair<'_> {
     cosh(times_i(x))
 }
 
-/// Computes `sinh re cos im + i cosh re sin im`. On the axes, a part that is 0 is unchanged.
+/// Computes `sinh re cos im + i cosh re sin im`. On the axes, the part of `x` that is 0 is returned
+/// unchanged.
 pub fn sinh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let (reduced, factor) = without_overflow(x.re);
     let (h, t) = (hyperbolic(reduced), circular(x.im));
@@ -205,8 +208,8 @@ pub fn tan(x: ComplexPair<'_>) -> ComplexPair<'_> {
     times_minus_i(tanh(times_i(x)))
 }
 
-/// Computes `e^(y log x)`. 1 to any power is 1, and any number to the power of 0 is 1. 0 to a
-/// positive real power is 0, and 0 to any other power except 0 is NaN.
+/// Computes `e^(y log x)`. Any power of 1 is 1. Any number to the power of 0 is 1. A positive real
+/// power of 0 is 0. All other powers of 0 are NaN.
 pub fn pow<'f>(x: ComplexPair<'f>, y: ComplexPair<'f>) -> ComplexPair<'f> {
     let power = exp(y * log(x));
     let (x_zero, y_zero) = (x.is_zero(), y.is_zero());

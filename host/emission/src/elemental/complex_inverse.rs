@@ -57,7 +57,7 @@ pub fn atanh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     ComplexPair { re: 0.25 * logarithm, im: 0.5 * angle }
 }
 
-/// Computes the cube root whose angle is a third of the number's.
+/// Computes the cube root whose angle is a third of the angle of `x`.
 pub fn cbrt(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let angle = x.im.atan2(x.re) / 3.0;
     let size = magnitude(x).cbrt();

@@ -6,7 +6,7 @@ use fusebox_core::builder::{Scalar, Term};
 use fusebox_core::hlo::ElementType;
 
 /// A complex number as two parts of the same float type. Products are `(ac - bd) + (ad + bc)i` in
-/// that type; quotients are scaled.
+/// that type. Quotients are scaled.
 #[derive(Clone, Copy)]
 pub struct ComplexPair<'f> {
     pub re: Term<'f>,
@@ -24,7 +24,7 @@ impl<'f> ComplexPair<'f> {
         ComplexPair::of(x).map(|part| part.extf(Scalar::F64))
     }
 
-    /// Returns a real number, whose parts have the same type as these parts.
+    /// Returns the real number `value`, with parts of the same type as those of `self`.
     pub fn real(self, value: f64) -> ComplexPair<'f> {
         ComplexPair { re: self.re.number(value), im: self.re.number(0.0) }
     }
@@ -123,8 +123,8 @@ pub fn magnitude(x: ComplexPair<'_>) -> Term<'_> {
     x.is_infinite().select(f64::INFINITY, size)
 }
 
-/// Computes `x / y` with the divisor scaled to a size of about 1. If both parts are NaN although an
-/// operand is 0 or infinite, returns the result of C99's annex G.
+/// Computes `x / y` with the divisor scaled to a size of about 1. If both parts of the quotient are
+/// NaN although an operand is 0 or infinite, returns the result that C99's annex G defines.
 fn scaled_quotient<'f>(x: ComplexPair<'f>, y: ComplexPair<'f>) -> ComplexPair<'f> {
     let (scale, _) = y.sizes();
     let usable = scale.gt(0.0) & scale.lt(f64::INFINITY);
@@ -158,7 +158,7 @@ pub fn recovered_quotient<'f>(x: ComplexPair<'f>, y: ComplexPair<'f>, quotient: 
     choose(both_nan, result, quotient)
 }
 
-/// Returns 1 for infinite parts and 0 for others, with their signs.
+/// Replaces an infinite part by 1 and a finite part by 0. Keeps the signs of the parts.
 fn infinite_parts(x: ComplexPair<'_>) -> ComplexPair<'_> {
     x.map(|part| is_infinite(part).select(1.0, part.number(0.0)).copysign(part))
 }

@@ -5,8 +5,8 @@ use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
 
 use super::convert::convert;
 
-/// Largest number of elements of a constant in code. The host passes larger constants as
-/// parameters.
+/// Largest number of elements of a constant that is written into the code. The host passes larger
+/// constants as parameters.
 pub const MAX_CONSTANT_ELEMENTS: usize = 16;
 
 /// Returns the element of a constant at an index. Selects the element by comparisons, which pay off

@@ -10,9 +10,10 @@ use crate::EmissionError;
 use crate::error::Result;
 use crate::writer::{FunctionWriter, LoopForm, SiteOperands};
 
-/// Writes a `dot` or `convolution`. The operands are left and right, or for a convolution the input
-/// and the kernel, which are read under the recipe's branch. There are no operands if there are no
-/// elements to contract, or if the kernel never overlaps the input.
+/// Writes a `dot` or `convolution`. The operands are the left and the right side of the dot, or the
+/// input and the kernel of the convolution. The recipe's branch guards the reads of a convolution.
+/// There are no operands if there are no elements to contract, or if the kernel never overlaps the
+/// input.
 pub fn sum_of_products(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let result = writer.partition.array(reads.id)?.element_type;
     let sum_type = accumulator(writer.partition, reads.id)?;

@@ -9,7 +9,7 @@ use crate::error::Result;
 /// A function that writes a computation on values.
 type WriteScalars<'w> = &'w dyn Fn(&mut FunctionBuilder, &[Value]) -> Result<Vec<Value>>;
 
-/// Writes a `while` with these values as its state.
+/// Writes a `while` whose initial state consists of these values.
 pub fn repeat(
     b: &mut FunctionBuilder,
     state: &[Value],
@@ -26,9 +26,9 @@ pub fn repeat(
     Ok(b.op(OpKind::While, state, Vec::new(), &types, vec![before, after]))
 }
 
-/// Writes a `conditional` with results of these types. `branch` writes the branch with a number.
-/// The predicate `true` selects the first of two branches. An integer selects the branch with this
-/// number, or the last branch if there is none with this number.
+/// Writes a `conditional` with results of these types. `branch` writes the branch that has a given
+/// number. The predicate `true` selects the first of two branches. An integer selects the branch
+/// with this number. If there is no branch with this number, the integer selects the last branch.
 pub fn choose(
     b: &mut FunctionBuilder,
     selector: Value,

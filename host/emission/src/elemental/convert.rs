@@ -23,8 +23,8 @@ pub fn convert(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
     }
 }
 
-/// Converts a complex number: both parts for complex types, else only the real part. For `pred`,
-/// tests whether the number is not 0.
+/// Converts a complex number. If `to` is complex, converts both parts. If `to` is `pred`, tests
+/// whether the number is not 0. Otherwise converts only the real part.
 fn from_complex(part: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
     let (re, im) = (x.re(), x.im());
     if to.is_complex() {
@@ -71,7 +71,7 @@ fn float_to_integer(to: ElementType, x: Term<'_>) -> Term<'_> {
 }
 
 /// Converts to an integer with stochastic rounding: away from zero with a probability equal to the
-/// fraction, else towards zero. The random bits decide.
+/// fraction, else towards zero. The random bits decide the direction.
 pub fn stochastic<'f>(
     from: ElementType,
     random: ElementType,

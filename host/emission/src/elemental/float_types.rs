@@ -1,9 +1,9 @@
-//! Floats of all widths: in which type the kernel computes with them, and conversions between them.
+//! Types in which a kernel computes with floats of each width, and conversions between floats.
 
 use fusebox_core::builder::{Scalar, Term};
 use fusebox_core::hlo::ElementType;
 
-/// Whether arithmetic on the type uses `f32`.
+/// Whether the type is a float narrower than `f32`. Arithmetic on these floats uses `f32`.
 pub fn is_narrow(ty: ElementType) -> bool {
     ty.is_float() && ty.bits() < 32
 }

@@ -56,8 +56,8 @@ pub fn emit(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Re
         Op::BitcastConvert if !recipe.indices.is_empty() || operands.len() > 1 => shape::bitcast_parts(writer, reads),
         Op::GetTupleElement { index } => {
             let values = operands.first().map_or(&[] as &[Value], Vec::as_slice);
-            // If the operand is a plain tuple, the read refers to the tuple's element, so its only
-            // value is this element.
+            // If the operand is a `tuple` instruction, the read refers directly to the tuple's
+            // element. The read then has only one value.
             let variadic = values.len() > 1;
             let value = values.get(if variadic { *index as usize } else { 0 }).copied();
             value.map(|v| vec![v]).ok_or_else(|| writer.error(id, "the operand has no such element"))

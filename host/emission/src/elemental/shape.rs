@@ -1,4 +1,4 @@
-//! Operations whose index decides which operand is read.
+//! Operations in which the index of an element decides which operand is read.
 
 use fusebox_core::builder::{IntPredicate, OpKind, Region, Type, Value};
 use fusebox_core::hlo::InstrId;
@@ -56,8 +56,8 @@ fn side(
     values.map(|_| region)
 }
 
-/// Writes a `pad`. The reads are the operand, which is missing if it is never read, and the
-/// padding.
+/// Writes a `pad`. The reads are the operand and the padding value. The operand is missing if no
+/// index reads it.
 pub fn pad(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let SiteOperands { recipe, operands, .. } = reads;
     let branch = &recipe.branches[0];
@@ -68,8 +68,8 @@ pub fn pad(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Res
     }
 }
 
-/// Writes a `dynamic-update-slice`. The reads are the update and the operand. Each is missing if it
-/// is never read.
+/// Writes a `dynamic-update-slice`. The reads are the update and the operand. Each of the two is
+/// missing if no index reads it.
 pub fn dynamic_update_slice(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let ([update, operand], [inside, outside]) = (reads.operands, reads.recipe.branches.as_slice()) else {
         return Ok(reads.operands.first().cloned().unwrap_or_default());

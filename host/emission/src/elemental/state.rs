@@ -8,7 +8,8 @@ use super::float_types::{computed_in, is_narrow};
 use crate::error::Result;
 use crate::partition::Partition;
 
-/// Returns the types of the values that each of an instruction's loops carries, outermost first.
+/// Returns, for each loop of an instruction, the types of the values that the loop carries. The
+/// outermost loop comes first.
 pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Result<Vec<Vec<Type>>> {
     let states = match &partition.instruction(id).op {
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => vec![of_reduction(partition, id, *to_apply)],
@@ -38,7 +39,7 @@ fn of_reduction(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId)
     }
 }
 
-/// Returns the element type if the reduction computes in `f32` instead.
+/// Returns the element type of a reduction if the reduction computes in `f32` instead.
 pub fn widened_element(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId) -> Option<ElementType> {
     let element = partition.instruction(id).shape.as_array()?.element_type;
     (is_narrow(element) && combiner::single_operation(partition.module, to_apply).is_some()).then_some(element)

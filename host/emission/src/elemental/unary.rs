@@ -11,7 +11,8 @@ pub fn unary(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, Stri
     match (op, ty) {
         (_, ty) if ty.is_complex() => complex::unary(op, ty, x),
         (UnaryOp::Real, _) => Ok(x),
-        // Rounds the zero like any other result, because a type without zero represents it by NaN.
+        // Rounds the zero like any other result, because a type without zero represents zero by
+        // NaN.
         (UnaryOp::Imag, ty) if ty.is_float() => Ok(narrow(ty, x.number(0.0))),
         (UnaryOp::IsFinite, ty) if ty.is_float() => Ok(widen(x).absf().lt(f64::INFINITY)),
         (_, ty) if ty.is_float() => widened(ty, [x], |[x]| float(op, ty, x)),

@@ -12,8 +12,8 @@ use crate::writer::{FunctionWriter, LoopForm, SiteOperands};
 /// Finds, for every window that may cover the element, which element the window selects. If the
 /// window selects this element, combines the window's source value with the result.
 ///
-/// The reads are the candidate, the window's source and the initial value. The candidate and the
-/// source are missing if no window covers any element.
+/// The reads are the candidate (an element of a window), the window's source value and the initial
+/// value. The candidate and the source value are missing if no window covers any element.
 pub fn select_and_scatter(
     writer: &mut FunctionWriter<'_, '_>,
     reads: &SiteOperands<'_>,
@@ -42,7 +42,8 @@ pub fn select_and_scatter(
 }
 
 /// Returns the linear index of the element that a window selects. The window's first element is
-/// selected first. Each later element for which `select(current, other)` is false replaces it.
+/// selected first. A later element replaces the selected element if `select(selected, later)` is
+/// false.
 fn selected(
     writer: &mut FunctionWriter<'_, '_>,
     select: ComputationId,

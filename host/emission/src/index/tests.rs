@@ -1,4 +1,4 @@
-//! Tests that index expressions become the shortest operations.
+//! Tests that index expressions are simplified and remain short.
 
 use std::collections::HashSet;
 

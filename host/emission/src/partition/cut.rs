@@ -6,15 +6,15 @@
 //!                                              per function: scopes, results
 //! ```
 //!
-//! An instruction belongs to exactly one function. It joins the function of its users if all of
-//! them read it at the same index, from scopes of one function, and if one scope can compute it for
-//! all of them. Otherwise it starts a separate function, which the readers call. A *scope* is a
-//! region of a function where values are available: its body, the body of a loop, a branch.
-//! Constants, iotas, parameters, and broadcasts of scalar constants or parameters have no site:
-//! every reader writes them inline.
+//! An instruction belongs to exactly one function. The instruction joins the function of its users
+//! under two conditions. All users read the instruction at the same index, from scopes of this
+//! function. One scope can compute the value for all users. Otherwise the instruction starts a
+//! separate function, which the users call. A *scope* is a region of a function where values are
+//! available: the function's body, the body of a loop, a branch. Constants, iotas, parameters, and
+//! broadcasts of scalar constants or parameters have no site: every reader writes them inline.
 //!
 //! Worked example: in `slice(x)[0:2] + slice(x)[1:3]` a computed `x` is read at `i` and at `i + 1`,
-//! so it becomes a function with two calls; in `exp(x) + neg(exp(x))` everything joins one
+//! so `x` becomes a function with two calls. In `exp(x) + neg(exp(x))` all instructions join one
 //! function.
 
 use std::collections::HashSet;
@@ -36,19 +36,20 @@ pub struct FunctionRequest {
 }
 
 /// Largest number of instructions of a function. The time of LLVM's passes is not linear in the
-/// size of a function, so a large function continues in another function. It does so only at an
-/// instruction that a single scope reads. At an instruction with several readers, several functions
-/// would compute the same values, and twice as often with each further function.
+/// size of a function, so a large function is cut into several. A cut is made only at an
+/// instruction that a single scope reads. With cuts at instructions that several scopes read,
+/// several functions would compute the same values, and each further cut would double this work.
 const MAX_INSTRUCTIONS: u32 = 1000;
-/// Largest depth of a scope in which instructions are computed. An instruction in a deeper scope is
-/// computed before the deep scopes or, if only their conditions keep the index within bounds, in
-/// another function.
+/// Largest depth of a scope in which instructions are computed. An instruction that deeper scopes
+/// read is computed in an outer scope. If only the conditions of the deeper scopes keep the
+/// instruction's index within bounds, another function computes the instruction.
 const MAX_DEPTH: u32 = 24;
 
 impl<'m> Partition<'m> {
     /// Partitions the instructions that the requested functions need.
     ///
-    /// The names of further functions begin with `prefix` and are not in `used_names`.
+    /// Each function that is not requested gets a name that begins with `prefix` and is not in
+    /// `used_names`.
     ///
     /// # Errors
     /// If an instruction cannot be computed element by element.
@@ -122,9 +123,9 @@ impl<'m> Partition<'m> {
         Ok(())
     }
 
-    /// Returns the scope for an instruction that readers in `scope` need: `scope` itself, or the
-    /// outermost possible one if `scope` is nested deep. Returns `None` if the instruction needs
-    /// another function.
+    /// Returns the scope in which to compute an instruction that readers in `scope` need. This is
+    /// `scope` itself or, if `scope` is nested deeply, the outermost possible scope. Returns `None`
+    /// if the instruction needs another function.
     fn with_room(&self, id: InstrId, scope: ScopeId, token: &[IndexId], by_one: bool) -> Option<ScopeId> {
         let is_shallow = |scope: ScopeId| self.scope(scope).depth < MAX_DEPTH;
         // A function that was just started always takes its first instruction.

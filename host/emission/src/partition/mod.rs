@@ -16,7 +16,7 @@ use crate::scope::{FunctionId, Scope, ScopeId, ScopeKind};
 
 pub use cut::FunctionRequest;
 
-/// An instruction read at an index.
+/// A read of an instruction's value at an index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InstructionRead {
     pub instruction: InstrId,
@@ -37,7 +37,7 @@ pub struct PartitionFunction {
     pub symbol: String,
     /// Outermost scope of the function.
     pub body: ScopeId,
-    /// Sizes of the dimensions of its index arguments.
+    /// Sizes of the dimensions that the function's index arguments belong to.
     pub dims: Vec<i64>,
     pub results: Vec<InstructionRead>,
     pub instructions: u32,
@@ -46,7 +46,8 @@ pub struct PartitionFunction {
     pub pending: u32,
 }
 
-/// How an instruction at its site reads its operands; `elemental` writes the corresponding code.
+/// How an instruction reads its operands at its site. Module `elemental` writes the corresponding
+/// code.
 #[derive(Clone, Debug, Default)]
 pub struct Recipe {
     /// The reads in the order of the operands. Reads that happen only if another read's conditions
@@ -65,7 +66,8 @@ pub struct Recipe {
 #[derive(Clone, Debug)]
 pub struct Branch {
     pub parent: ScopeId,
-    /// The scope of this part, or the scope around it if there are no conditions.
+    /// The scope of this part. Equals `parent` if there are no conditions, or if the conditions
+    /// never hold.
     pub scope: ScopeId,
     /// The conditions, all of which must hold.
     pub conditions: Vec<BoundsCondition>,
@@ -85,7 +87,7 @@ pub struct BoundsCondition {
 pub struct Partition<'m> {
     pub module: &'m Module,
     pub computation: &'m Computation,
-    /// Instructions whose values are arguments of the functions, not computed.
+    /// Instructions that the functions do not compute, but whose values they take as arguments.
     pub injected: HashSet<InstrId>,
     pub functions: Vec<PartitionFunction>,
     pub scopes: Vec<Scope>,
@@ -193,7 +195,7 @@ impl<'m> Partition<'m> {
         demand
     }
 
-    /// Changes the number of pending instructions of a scope's function.
+    /// Adds `change` to the number of pending instructions of the function that contains `scope`.
     fn pending(&mut self, scope: ScopeId, change: i32) {
         let function = self.scope(scope).function;
         let pending = &mut self.functions[function.0 as usize].pending;
@@ -213,9 +215,9 @@ impl<'m> Partition<'m> {
         }
     }
 
-    /// Returns the scope in which a value can be computed for two scopes of a function. A value
-    /// that is read under two different conditions must not be computed without these conditions,
-    /// unless its index is within bounds anyway.
+    /// Returns the scope that can compute a value for readers in scopes `a` and `b`. If the two
+    /// readers are under different conditions, the value is computed outside of these conditions.
+    /// This is possible only if the value's index is always within bounds.
     fn common_scope(&self, a: ScopeId, b: ScopeId, instruction: InstrId, token: &Token) -> Option<ScopeId> {
         if self.scope(a).function != self.scope(b).function {
             return None;
@@ -243,8 +245,8 @@ impl<'m> Partition<'m> {
     }
 
     /// Returns the outermost scope around `scope` in which an instruction can be computed at an
-    /// index. This is the scope that the index needs, or `scope` itself if only the conditions
-    /// around it keep the index within bounds.
+    /// index. If only the conditions around `scope` keep the index within bounds, this is `scope`
+    /// itself. Otherwise this is the innermost scope that the index needs.
     fn outermost(&self, instruction: InstrId, scope: ScopeId, token: &[IndexId]) -> ScopeId {
         if !self.is_within_bounds(instruction, token) {
             return scope;
@@ -285,12 +287,12 @@ impl<'m> Partition<'m> {
         EmissionError::at(self.module, self.instruction(id), message)
     }
 
-    /// Returns the shape of an instruction that is one array.
+    /// Returns the shape of an instruction whose result is one array.
     pub fn array(&self, id: InstrId) -> Result<&ArrayShape> {
         self.instruction(id).shape.as_array().ok_or_else(|| self.error(id, "is not an array"))
     }
 
-    /// Returns the shape of an operand that is one array.
+    /// Returns the shape of an operand whose result is one array.
     pub fn operand_array(&self, id: InstrId, k: usize) -> Result<&ArrayShape> {
         match self.instruction(id).operands.get(k) {
             Some(&operand) => self.array(operand),
@@ -306,7 +308,7 @@ impl<'m> Partition<'m> {
 }
 
 impl Recipe {
-    /// Returns the value of an operand; `values` has one value per read.
+    /// Returns the value of an operand. `values` contains one value per read.
     pub fn of_operand<'v, V>(&self, operand: usize, values: &'v [V]) -> Option<&'v V> {
         self.operands.iter().position(|&known| known == operand).and_then(|at| values.get(at))
     }

@@ -6,7 +6,7 @@ use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
 use super::module::c_string;
 use super::{Module, Ty, Val};
 
-/// Operation that combines a value with an element in memory in one instruction.
+/// Operation of an atomic instruction, which combines a value with an element in memory.
 pub(crate) type AtomicOp = LLVMAtomicRMWBinOp;
 
 const RELAXED: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
@@ -43,8 +43,8 @@ impl Module {
         }
     }
 
-    /// Makes earlier writes of this thread visible to the threads of `scope`. Also makes writes
-    /// that those threads did before their own fence visible to this thread.
+    /// Makes earlier writes of this thread visible to the threads of `scope`. This thread also sees
+    /// all writes that the threads of `scope` did before their own fences.
     pub(crate) fn fence(&self, scope: &str) {
         let scope = self.threads(scope);
         let ordering = LLVMAtomicOrdering::LLVMAtomicOrderingAcquireRelease;
@@ -57,8 +57,8 @@ impl Module {
         unsafe { LLVMBuildAtomicRMWSyncScope(self.builder, op, pointer.0, value.0, RELAXED, scope) };
     }
 
-    /// Executes `*pointer = new` if `*pointer` equals `expected`. Returns the old value and whether
-    /// they were equal.
+    /// Executes `*pointer = new` if `*pointer` equals `expected`. Returns the old value, and
+    /// whether it equalled `expected`.
     pub(crate) fn compare_exchange(&self, pointer: Val, expected: Val, new: Val, scope: &str) -> (Val, Val) {
         let scope = self.threads(scope);
         let pair = unsafe {

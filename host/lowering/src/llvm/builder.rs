@@ -118,7 +118,7 @@ impl Module {
         self.set_metadata(store, "nontemporal", &[self.const_int(self.int(32), 1)]);
     }
 
-    /// Waits until other threads see every earlier store, non-temporal ones included.
+    /// Waits until other threads see every earlier store, including non-temporal stores.
     pub(crate) fn settle_stores(&self) {
         let ordering = llvm_sys::LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent;
         unsafe { LLVMBuildFence(self.builder, ordering, 0, NAME) };
@@ -135,7 +135,7 @@ impl Module {
         unsafe { Val(LLVMBuildInBoundsGEP2(self.builder, element.0, pointer.0, indices.as_mut_ptr(), 1, NAME)) }
     }
 
-    /// Allocates an array on the stack. It lives until the function returns.
+    /// Allocates an array on the stack. The array lives until the function returns.
     pub(crate) fn stack_array(&self, element: Ty, length: u64, alignment: u32) -> Val {
         unsafe {
             let slot = LLVMBuildAlloca(self.builder, self.array(element, length).0, NAME);
@@ -145,7 +145,7 @@ impl Module {
     }
 
     /// Adds a phi node: a value that depends on the preceding block. [`Module::add_incoming`] adds
-    /// its operands.
+    /// the operands of the phi node.
     pub(crate) fn phi(&self, ty: Ty) -> Val {
         unsafe { Val(LLVMBuildPhi(self.builder, ty.0, NAME)) }
     }
@@ -288,8 +288,8 @@ impl Module {
         self.shuffled(first, first, &vec![0; lanes as usize])
     }
 
-    /// Builds a vector from lanes of two vectors of one type. `lanes` has the numbers of the lanes;
-    /// the lanes of `second` are numbered after those of `first`.
+    /// Builds a vector from lanes of two vectors of one type. `lanes` has the numbers of the lanes.
+    /// The numbers of the lanes of `second` follow the numbers of the lanes of `first`.
     pub(crate) fn shuffled(&self, first: Val, second: Val, lanes: &[i64]) -> Val {
         let mut numbers: Vec<LLVMValueRef> = lanes.iter().map(|&lane| self.const_int(self.int(32), lane).0).collect();
         unsafe {

@@ -18,7 +18,8 @@ use crate::targets::Backend;
 pub(crate) struct Machine {
     raw: LLVMTargetMachineRef,
     triple: String,
-    /// The processor to tune for, if it differs from the one to generate code for.
+    /// The processor for which LLVM tunes the code. `None` if this is the processor for which LLVM
+    /// generates the code.
     tuned_for: Option<&'static str>,
     /// Whether the target treats subnormal numbers as zeros.
     flushes: bool,
@@ -68,7 +69,8 @@ impl Machine {
 
     /// Sets the module's triple and data layout. Must precede the first instruction.
     pub(crate) fn prepare(&self, module: &Module) {
-        // SAFETY: both are alive; the layout is disposed of after it was copied.
+        // SAFETY: the machine and the module are alive; LLVM copies the layout before it is
+        // disposed of.
         unsafe {
             LLVMSetTarget(module.module, c_string(&self.triple).as_ptr());
             let layout = LLVMCreateTargetDataLayout(self.raw);
@@ -80,18 +82,18 @@ impl Machine {
     /// Runs a pass pipeline in LLVM's notation over a module.
     pub(crate) fn optimize(&self, module: &Module, passes: &str) -> Result<(), String> {
         module.functions().for_each(|function| self.describe(module, function));
-        // SAFETY: all three are alive during the call.
+        // SAFETY: the module, the machine and the options are alive during the call.
         run_passes(passes, |passes, options| unsafe { LLVMRunPasses(module.module, passes, self.raw, options) })
     }
 
     /// Runs a pass pipeline in LLVM's notation over one function.
     pub(crate) fn optimize_function(&self, module: &Module, function: Val, passes: &str) -> Result<(), String> {
         self.describe(module, function);
-        // SAFETY: all three are alive during the call.
+        // SAFETY: the module, the machine and the options are alive during the call.
         run_passes(passes, |passes, options| unsafe { LLVMRunPassesOnFunction(function.0, passes, self.raw, options) })
     }
 
-    /// Sets a function's attributes for the processor to tune for and for subnormal numbers that
+    /// Sets two attributes of a function: the processor to tune for, and that subnormal numbers
     /// count as zeros. Without the second attribute, LLVM would turn comparisons with zero into
     /// comparisons of bits.
     fn describe(&self, module: &Module, function: Val) {
@@ -125,7 +127,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // SAFETY: created once, disposed of once.
+        // SAFETY: the machine is created once and disposed of once.
         unsafe { LLVMDisposeTargetMachine(self.raw) }
     }
 }
@@ -165,9 +167,9 @@ struct Host {
     base: String,
     /// Features of this machine beyond `base`.
     features: String,
-    /// The processor to tune for. It affects only LLVM's cost estimates and scheduling. It does not
-    /// select instructions, because a virtual machine may lack instructions that the name of its
-    /// processor implies.
+    /// The processor to tune for. This name affects only LLVM's cost estimates and scheduling. The
+    /// name does not select instructions, because a virtual machine may lack instructions that the
+    /// name of its processor implies.
     processor: String,
 }
 
@@ -197,39 +199,40 @@ fn host() -> &'static Host {
 }
 
 /// Whether the compiler may use a feature of this machine. Executables record the instruction sets
-/// that they need, so a feature must be one whose presence the runtime can check. Tile registers
-/// are an exception, because LLVM uses them only where a kernel requests them.
+/// that they need, and the runtime checks that the processor has these sets. So the compiler uses a
+/// feature only if the runtime can check it. Tile registers are an exception, because LLVM uses
+/// them only where a kernel requests them.
 fn is_for_code(feature: &str) -> bool {
     feature.strip_prefix('+').is_some_and(|name| instructions::has(name) || name.starts_with("amx-"))
 }
 
 /// Enables vectors as wide as the registers. On all of Intel's processors LLVM prefers vectors of
-/// 256 bits to vectors of 512 bits, because the first processors with 512 bits lowered their clock
-/// for such vectors. Processors from Ice Lake on do not lower their clock; the feature VBMI2
-/// identifies these processors. On them, a compute-bound kernel takes a quarter to a third less
-/// time with 512 bits.
+/// 256 bits to vectors of 512 bits. The reason is that the first processors with vectors of 512
+/// bits lowered their clock for these vectors. Processors from Ice Lake on do not lower their
+/// clock; the feature VBMI2 identifies these processors. On them, a compute-bound kernel takes a
+/// quarter to a third less time with 512 bits.
 fn with_full_vectors(features: String) -> String {
     let later = features.split(',').any(|feature| feature == "+avx512vbmi2");
     if later { features + ",-prefer-256-bit" } else { features }
 }
 
-/// Disables gathers and scatters on AMD's processors, which split them into more operations than
-/// loads, stores and inserts of single elements need. On Zen 4, reading a column of an array whose
-/// rows have ten elements takes four times as long with gathers.
+/// Disables gathers and scatters on AMD's processors. These processors split a gather or scatter
+/// into many operations; loads, stores and inserts of single elements need fewer. On Zen 4, reading
+/// a column of an array whose rows have ten elements takes four times as long with gathers.
 fn with_fast_reads(features: String, processor: &str) -> String {
     let is_amd = processor.starts_with("znver");
     if is_amd { features + ",+prefer-no-gather,+prefer-no-scatter" } else { features }
 }
 
-/// Returns the features of this machine in LLVM's notation, except those whose names begin with one
-/// of `without`.
+/// Returns the features of this machine in LLVM's notation. Omits features if their names begin
+/// with one of `without`.
 fn host_features(without: &[&str]) -> String {
     let is_left = |feature: &&str| !without.iter().any(|name| feature[1..].starts_with(name));
     host().features.split_terminator(',').filter(is_left).collect::<Vec<_>>().join(",")
 }
 
-/// Returns a text with all properties of this machine that generated code depends on, except the
-/// features whose names begin with one of `without`.
+/// Returns a text with all properties of this machine that generated code depends on. Omits
+/// features if their names begin with one of `without`.
 pub(crate) fn host_identity(without: &[&str]) -> String {
     let Host { triple, base, processor, .. } = host();
     format!("{triple} {base} {} {processor}", host_features(without))
@@ -243,15 +246,15 @@ pub(crate) fn version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-/// Returns the instruction sets that code for this machine may use by default, except those whose
-/// names begin with one of `without`.
+/// Returns the instruction sets that code for this machine may use by default. Omits instruction
+/// sets if their names begin with one of `without`.
 pub(crate) fn host_instruction_sets(without: &[&str]) -> Vec<&'static str> {
     let features = host_features(without);
     let used: Vec<&str> = features.split(',').filter_map(|feature| feature.strip_prefix('+')).collect();
     instructions::present().filter(|name| used.contains(name)).collect()
 }
 
-/// Whether code for this machine may use a feature, by LLVM's name.
+/// Whether code for this machine may use a feature. `feature` is LLVM's name of the feature.
 pub(crate) fn host_has(feature: &str) -> bool {
     host().features.split(',').any(|known| known.strip_prefix('+') == Some(feature))
 }

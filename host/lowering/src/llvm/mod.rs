@@ -19,14 +19,14 @@ pub(crate) use machine::{
 };
 pub(crate) use module::Module;
 
-/// A type.
+/// An LLVM type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ty(pub(crate) LLVMTypeRef);
 
-/// A value: a constant, an argument, the result of an instruction, a function.
+/// An LLVM value: a constant, an argument, the result of an instruction, or a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Val(pub(crate) LLVMValueRef);
 
-/// A basic block.
+/// An LLVM basic block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bb(pub(crate) LLVMBasicBlockRef);

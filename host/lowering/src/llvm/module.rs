@@ -19,9 +19,10 @@ pub(crate) struct Module {
     pub(super) context: LLVMContextRef,
     pub(super) module: LLVMModuleRef,
     pub(super) builder: LLVMBuilderRef,
-    /// Intrinsics and their signatures by name and types.
+    /// Intrinsics and their signatures. The key is the intrinsic's name and types.
     intrinsics: RefCell<Intrinsics>,
-    /// Errors that LLVM reported. Boxed, because the context's handler keeps a pointer to them.
+    /// Errors that LLVM reported. The box keeps their address fixed, because the context's handler
+    /// has a pointer to them.
     faults: Box<Faults>,
 }
 
@@ -50,8 +51,8 @@ type Faults = RefCell<Vec<String>>;
 /// Records LLVM's errors. LLVM's own handler would exit the process at an error. Drops other
 /// diagnostics, because LLVM emits a remark for every marked loop that it cannot vectorise.
 extern "C" fn keep_errors(diagnostic: LLVMDiagnosticInfoRef, faults: *mut c_void) {
-    // SAFETY: the diagnostic lives as long as the call; `faults` points to the faults of the module
-    // that owns the context, which outlive it; `message` frees the description.
+    // SAFETY: the diagnostic lives as long as the call. `faults` points to the faults of the module
+    // that owns the context, and these faults outlive the context. `message` frees the description.
     unsafe {
         let text = message(LLVMGetDiagInfoDescription(diagnostic));
         if LLVMGetDiagInfoSeverity(diagnostic) == LLVMDiagnosticSeverity::LLVMDSError {
@@ -62,7 +63,7 @@ extern "C" fn keep_errors(diagnostic: LLVMDiagnosticInfoRef, faults: *mut c_void
 
 impl Module {
     pub(crate) fn new(name: &str) -> Self {
-        // SAFETY: the three are created and disposed of together.
+        // SAFETY: context, module and builder are created and disposed of together.
         unsafe {
             let context = LLVMContextCreate();
             let faults: Box<Faults> = Box::default();
@@ -167,7 +168,7 @@ impl Module {
     }
 
     pub(crate) fn undefined(&self, ty: Ty) -> Val {
-        // SAFETY: a first-class type of this context.
+        // SAFETY: `ty` is a first-class type of this context.
         unsafe { Val(LLVMGetPoison(ty.0)) }
     }
 
@@ -187,12 +188,12 @@ impl Module {
     }
 
     pub(crate) fn type_of(&self, value: Val) -> Ty {
-        // SAFETY: a value of this module.
+        // SAFETY: the value belongs to this module.
         unsafe { Ty(LLVMTypeOf(value.0)) }
     }
 
     pub(crate) fn int_bits(&self, ty: Ty) -> u32 {
-        // SAFETY: callers pass integers or vectors of them.
+        // SAFETY: callers pass integers or vectors of integers.
         unsafe { LLVMGetIntTypeWidth(self.scalar_type(ty).0) }
     }
 
@@ -219,7 +220,7 @@ impl Module {
 
     /// Makes a function internal to this module.
     pub(crate) fn hide(&self, function: Val) {
-        // SAFETY: a function of this module.
+        // SAFETY: the function belongs to this module.
         unsafe { LLVMSetLinkage(function.0, LLVMLinkage::LLVMInternalLinkage) };
     }
 
@@ -232,7 +233,7 @@ impl Module {
             if current.is_null() {
                 return None;
             }
-            // SAFETY: a function of this module, which is alive.
+            // SAFETY: the function belongs to this module, which is alive.
             next = unsafe { LLVMGetNextFunction(current) };
             Some(current)
         })
@@ -247,7 +248,7 @@ impl Module {
     }
 
     pub(crate) fn add_block(&self, function: Val) -> Bb {
-        // SAFETY: a function of this module.
+        // SAFETY: the function belongs to this module.
         unsafe { Bb(LLVMAppendBasicBlockInContext(self.context, function.0, c"".as_ptr())) }
     }
 
@@ -287,7 +288,7 @@ impl Module {
     }
 
     pub(crate) fn add_string_attribute(&self, function: Val, name: &str, value: &str) {
-        // SAFETY: pointers and lengths belong together.
+        // SAFETY: each pointer is passed with the length of its string.
         unsafe {
             let attribute = LLVMCreateStringAttribute(
                 self.context,
@@ -301,7 +302,7 @@ impl Module {
     }
 
     pub(crate) fn set_calling_convention(&self, function: Val, convention: u32) {
-        // SAFETY: a function of this module.
+        // SAFETY: the function belongs to this module.
         unsafe { LLVMSetFunctionCallConv(function.0, convention) }
     }
 
@@ -321,7 +322,8 @@ impl Module {
         }
     }
 
-    /// Adds memory that all threads of a block share. Its initial content is undefined.
+    /// Adds memory that all threads of a block share. The initial content of this memory is
+    /// undefined.
     pub(crate) fn add_shared_bytes(&self, bytes: u64, alignment: u32, address_space: u32) -> Val {
         let ty = self.array(self.int(8), bytes);
         // SAFETY: the initialiser has the global's type; targets require an undefined initialiser.
@@ -378,7 +380,8 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: created together, disposed of once, the context last.
+        // SAFETY: builder, module and context were created together; each is disposed of once, the
+        // context last.
         unsafe {
             LLVMDisposeBuilder(self.builder);
             LLVMDisposeModule(self.module);

@@ -30,7 +30,8 @@ const ERF_F64: [f64; 13] = [
     -1.13656526981177e-09,
     5.945240407700805e-11,
 ];
-/// Coefficients of the eighth root of erfc x on [1.15, 3.95]. The error of erf x is 2^-26.
+/// Coefficients of a polynomial for the eighth root of erfc x on [1.15, 3.95]. The resulting error
+/// of erf x is 2^-26.
 const ROOT_OF_ERFC_F32: [f64; 7] = [
     1.0013034343719482,
     -0.14679305255413055,
@@ -99,8 +100,8 @@ pub fn erf(x: Term<'_>) -> Term<'_> {
 }
 
 /// Computes erf x in f32. For large |x|, erfc |x| is the eighth power of a polynomial, as Hastings
-/// proposed (Abramowitz and Stegun 7.1.28), which avoids an exponential and a division. In f32, 1 -
-/// erfc |x| rounds to 1 beyond 3.95.
+/// proposed (Abramowitz and Stegun 7.1.28). This form avoids an exponential and a division. In f32,
+/// 1 - erfc |x| rounds to 1 beyond 3.95.
 fn erf_f32(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf().at_most(3.95);
     let near = magnitude.lt(1.15);
@@ -115,7 +116,8 @@ fn erf_f32(x: Term<'_>) -> Term<'_> {
 fn erfc_of_magnitude<'f>(x: Term<'f>, scaled: &[f64], center: f64) -> Term<'f> {
     let t = (x - center) / (x + center);
     let factor = t.polynomial(scaled) / x.mul_add(2.0, 1.0);
-    // e^-(high + low) = 2^n (1 + e), so that the product with the factor rounds once.
+    // Represents e^-(high + low) as 2^n (1 + e). The product of 1 + e and the factor then rounds
+    // once.
     let square = two_product(x, x);
     let Reduced { shifted, r } = reduce(-square.high);
     let e = expm1_of_remainder(r);
@@ -123,15 +125,16 @@ fn erfc_of_magnitude<'f>(x: Term<'f>, scaled: &[f64], center: f64) -> Term<'f> {
     scale(e.mul_add(factor, factor), shifted)
 }
 
-/// Computes erfc x. An f32 is computed in f64, because the rounding errors of three factors would
-/// add up.
+/// Computes erfc x. For an f32 argument the computation uses f64, because in f32 the rounding
+/// errors of three factors would add up.
 pub fn erfc(x: Term<'_>) -> Term<'_> {
     let wide = x.extf(Scalar::F64);
     let magnitude = wide.absf().at_most(x.choose(10.2, 27.5));
     let result = if x.is_f32() {
         erfc_of_magnitude(magnitude, &ERFCX_F32, 2.0)
     } else {
-        // Near 0 the errors of the factors are large, measured in ulps of a result just below 1.
+        // Near 0 the result is just below 1. Measured in ulps of this result, the errors of the
+        // factors are large.
         let near = 1.0 - (wide * wide).polynomial(&ERF_F64).mul_add(magnitude, magnitude);
         magnitude.lt(0.5).select(near, erfc_of_magnitude(magnitude, &ERFCX_F64, 3.5))
     };

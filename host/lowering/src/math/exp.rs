@@ -8,9 +8,9 @@
 //!
 //! The power of two is the product of two factors, so that results overflow to infinity and
 //! underflow to subnormals correctly. The second factor is one of two constants, selected by the
-//! sign of `x`. The first factor is then a normal number. Results that underflow to zero are not
-//! computed: a product that underflows takes processors a hundred times longer, and a softmax with
-//! a mask has many such products.
+//! sign of `x`. The first factor is then a normal number. Results that underflow to zero are
+//! selected, not computed. A product that underflows takes processors a hundred times longer, and a
+//! softmax with a mask would compute many of these products.
 
 use fusebox_core::builder::Term;
 
@@ -75,20 +75,20 @@ pub(super) fn rounder(x: Term<'_>) -> f64 {
     x.choose(12582912.0, 6755399441055744.0)
 }
 
-/// A number `x = n ln 2 + r`.
+/// A number `x`, split into `n ln 2 + r`.
 pub(super) struct Reduced<'f> {
-    /// 1.5·2^(p-1) + n.
+    /// The sum 1.5·2^(p-1) + n.
     pub shifted: Term<'f>,
     pub r: Term<'f>,
 }
 
-/// Splits `x`, for |x| up to about 700.
+/// Splits `x` into `n ln 2 + r`. |x| must be at most about 700.
 pub(super) fn reduce(x: Term<'_>) -> Reduced<'_> {
     reduce_onto(x, x.number(rounder(x)))
 }
 
-/// Splits `x`. `rounder` is the result of the function [`rounder`] plus an integer, and `shifted`
-/// then contains `n` plus the same integer.
+/// Splits `x` into `n ln 2 + r`. `rounder` is the result of the function [`rounder`] plus an
+/// integer. `shifted` then contains `n` plus this integer.
 fn reduce_onto<'f>(x: Term<'f>, rounder: Term<'f>) -> Reduced<'f> {
     let shifted = x.mul_add(std::f64::consts::LOG2_E, rounder);
     let n = shifted - rounder;
@@ -110,16 +110,15 @@ pub(super) fn scale<'f>(x: Term<'f>, shifted: Term<'f>) -> Term<'f> {
     x * power_of_two(half) * power_of_two(bits - half)
 }
 
-/// The two factors of 2^n. The first is `2^(n + c)`, where the rounder includes the integer `c`,
-/// and the second is `2^-c`.
+/// The two factors of 2^n: `2^(n + c)` and `2^-c`, with an integer `c`. The rounder includes `c`.
 struct TwoFactors<'f> {
     rounder: Term<'f>,
     second: Term<'f>,
 }
 
 impl<'f> TwoFactors<'f> {
-    /// Chooses the factors by the sign of `x`. They cover powers from half the smallest number to
-    /// twice the largest.
+    /// Chooses the factors by the sign of `x`. The factors cover powers from half the smallest
+    /// number to twice the largest.
     fn by_sign(x: Term<'f>) -> TwoFactors<'f> {
         let negative = x.lt(0.0);
         let raised = x.choose(25, 64);
@@ -153,7 +152,7 @@ pub(super) fn exp2_of_remainder(r: Term<'_>) -> Term<'_> {
     r.polynomial(r.choose(&EXP2_F32[..], &EXP2_F64)).mul_add(r, 1.0)
 }
 
-/// Computes `e^r - 1` for the remainder of a reduction.
+/// Computes `e^r - 1`, where `r` is the remainder that [`reduce`] returns.
 pub(super) fn expm1_of_remainder(r: Term<'_>) -> Term<'_> {
     r.polynomial(r.choose(&EXPM1_TAIL_F32[..], &EXPM1_TAIL_F64)).mul_add(r * r, r)
 }
@@ -166,8 +165,8 @@ pub(super) fn expm1_moderate(x: Term<'_>) -> Term<'_> {
     expm1_of_remainder(r).mul_add(power, power - 1.0)
 }
 
-/// Computes e^x - 1 = 2^n (e^r - 1) + (2^n - 1). Computes half of it first, because 2^n may
-/// overflow where the result does not.
+/// Computes e^x - 1 = 2^n (e^r - 1) + (2^n - 1). Computes half of the result first, because 2^n may
+/// overflow although the result is finite.
 pub fn expm1(x: Term<'_>) -> Term<'_> {
     let clamped = x.at_most(x.choose(89.0, 710.0)).at_least(x.choose(-18.0, -38.0));
     let Reduced { shifted, r } = reduce(clamped);

@@ -66,7 +66,7 @@ fn half_pi(like: Term<'_>) -> (f64, f64) {
 struct Arcsine<'f> {
     beyond: Term<'f>,
     root: Term<'f>,
-    /// `asin root - root`.
+    /// The difference `asin root - root`.
     tail: Term<'f>,
 }
 
@@ -97,8 +97,8 @@ pub fn acos(x: Term<'_>) -> Term<'_> {
     beyond.select(negative.select(below, above), near_zero)
 }
 
-/// Computes the arctangent of `numerator / denominator` in [0, 1], as a multiple of π/4 (0 or 1)
-/// and a rest.
+/// Computes the arctangent of `numerator / denominator`, which must be in [0, 1]. Returns the
+/// number of π/4 in the result (0 or 1), and the rest.
 fn atan_of_quotient<'f>(numerator: Term<'f>, denominator: Term<'f>) -> (Term<'f>, Pair<'f>) {
     let zero = numerator.number(0.0);
     if numerator.is_f32() {
@@ -118,7 +118,7 @@ fn atan_of_quotient<'f>(numerator: Term<'f>, denominator: Term<'f>) -> (Term<'f>
 
 /// Computes `quarters · π/4 + rest`, or `quarters · π/4 - rest` if `subtract` holds.
 fn add_quarters<'f>(quarters: Term<'f>, subtract: Term<'f>, rest: Pair<'f>) -> Term<'f> {
-    // π/4 with a few trailing zero bits, so that multiples up to 4 are exact.
+    // π/4 with a few trailing zero bits, so that its products with integers up to 4 are exact.
     let (high, low) =
         quarters.choose((0.7853975296020508, 6.337954232549237e-07), (0.7853981633974474, 9.18794589678809e-16));
     let base = quarters * high;
@@ -142,8 +142,8 @@ pub fn atan2<'f>(y: Term<'f>, x: Term<'f>) -> Term<'f> {
     let (across, up) = (x.absf(), y.absf());
     let swapped = up.gt(across);
     let (small, large) = (swapped.select(across, up), swapped.select(up, across));
-    // Scales arguments away from both ends of the range of exponents. Two infinities have an angle
-    // of 45°, and 0 / 0 has 0.
+    // Scales arguments away from both ends of the range of exponents. If both arguments are
+    // infinite, the angle is 45°. If both are 0, the angle is 0.
     let huge = large.gt(x.choose(2f64.powi(126), 2f64.powi(1022)));
     let tiny = large.lt(x.choose(2f64.powi(-64), 2f64.powi(-900)));
     let up = x.choose(2f64.powi(60), 2f64.powi(120));
@@ -159,8 +159,8 @@ pub fn atan2<'f>(y: Term<'f>, x: Term<'f>) -> Term<'f> {
     (x.is_nan() | y.is_nan()).select(x + y, result)
 }
 
-/// Computes asinh |x| = ln(1 + t) with t = |x| + x² / (1 + √(x² + 1)), and ln |x| + ln 2 for large
-/// |x|.
+/// Computes asinh |x|. For large |x| this is ln |x| + ln 2, else ln(1 + t) with t = |x| + x² / (1 +
+/// √(x² + 1)).
 pub fn asinh(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let large = magnitude.gt(x.choose(2f64.powi(14), 2f64.powi(30)));

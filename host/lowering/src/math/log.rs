@@ -1,9 +1,9 @@
 //! Logarithms.
 //!
 //! Integer arithmetic on the bits splits `x = 2^k (1 + f)` with √½ ≤ 1 + f < √2. In f32 `ln(1 + f)`
-//! is `f - f²/2 + f³ P(f)` with a minimax P. In f64 `ln(1 + f)` is the odd series in `s = f / (2 +
-//! f)`, written as `f - (f²/2 - s (f²/2 + R(s²)))` as in Sun's fdlibm, so that the leading term has
-//! no error.
+//! is `f - f²/2 + f³ P(f)` with a minimax polynomial P. In f64 `ln(1 + f)` is the odd series in `s
+//! = f / (2 + f)`. As in Sun's fdlibm, the series is written as `f - (f²/2 - s (f²/2 + R(s²)))`, so
+//! that the leading term has no error.
 
 use super::pair::two_sum;
 use fusebox_core::builder::Term;
@@ -31,7 +31,7 @@ const LOG_SERIES_F64: [f64; 7] = [
     0.1479826052721947,
 ];
 
-/// A positive number as `2^k (1 + f)`.
+/// A positive number, split into `2^k (1 + f)`.
 pub(super) struct Split<'f> {
     /// `k` as a float.
     pub k: Term<'f>,
@@ -56,8 +56,8 @@ pub(super) fn split(x: Term<'_>) -> Split<'_> {
     split_scaled(tiny.select(scaled, x), tiny.select(scaled_bias, x.number(bias)))
 }
 
-/// Splits a normal number. `bias` is the bias of its exponent, plus the logarithm of the power of
-/// two that scaled the number.
+/// Splits a normal number. `bias` is the bias of the exponent. If the caller has multiplied the
+/// number by 2^s, `bias` also includes s.
 fn split_scaled<'f>(x: Term<'f>, bias: Term<'f>) -> Split<'f> {
     let root = x.choose(0x3f35_04f3_i64, 0x3fe6_a09e_667f_3bcd);
     let one = x.choose(0x3f80_0000_i64, 0x3ff0_0000_0000_0000);
@@ -72,7 +72,7 @@ fn split_scaled<'f>(x: Term<'f>, bias: Term<'f>) -> Split<'f> {
     Split { k, f: ((bits & mantissa) + root).to_float() - 1.0, biased }
 }
 
-/// Computes `ln(1 + f) - f` for the `f` of a split.
+/// Computes `ln(1 + f) - f`, where `f` comes from a [`Split`].
 pub(super) fn log_tail(f: Term<'_>) -> Term<'_> {
     if f.is_f32() {
         let square = f * f;
@@ -86,7 +86,8 @@ pub(super) fn log_tail(f: Term<'_>) -> Term<'_> {
     s * (half_square + series) - half_square
 }
 
-/// Replaces the result of a logarithm of `x` if `x` is infinite, NaN, zero or negative.
+/// Returns `result`, the logarithm of `x`. If `x` is infinite, NaN, zero or negative, returns the
+/// special value for this case.
 fn with_special_cases<'f>(x: Term<'f>, result: Term<'f>) -> Term<'f> {
     let result = x.lt(f64::INFINITY).select(result, x);
     let result = x.lt(0.0).select(f64::NAN, result);
@@ -105,8 +106,8 @@ pub fn log(x: Term<'_>) -> Term<'_> {
     with_special_cases(x, log_sum(k, f, log_tail(f)))
 }
 
-/// Computes a logarithm to another base: `k · log 2 + (f + tail) / ln base`. With FMA, the leading
-/// product `f / ln base` is an exact sum of two numbers.
+/// Computes a logarithm to another base: `k · log 2 + (f + tail) / ln base`. With FMA, a sum of two
+/// numbers represents the leading product `f / ln base` exactly.
 fn log_to_base<'f>(x: Term<'f>, log_of_2: (f64, f64), inverse: (f64, f64)) -> Term<'f> {
     let Split { k, f, .. } = split(x);
     let leading = f * inverse.0;

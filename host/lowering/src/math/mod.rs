@@ -1,9 +1,9 @@
-//! The math library. It defines `math.*` operations as functions that contain only `arith`
-//! operations and those `math` operations that have an exact instruction.
+//! The math library. The library defines `math.*` operations as functions. A function contains only
+//! `arith` operations, and `math` operations with an exact instruction.
 //!
-//! Every function is straight-line code, so that after inlining LLVM vectorises loops over it.
-//! Exceptions are `fmod` and large angles, which need a loop or a branch. The library uses neither
-//! libm nor libdevice. README.md lists methods and measured errors.
+//! Most functions are straight-line code, so that LLVM vectorises loops over them after inlining.
+//! Only `fmod` and large angles need a loop or a branch. The library uses neither libm nor
+//! libdevice. README.md lists methods and measured errors.
 
 // Coefficients are results of a fit. Some are close to a named constant only by chance.
 #![allow(clippy::approx_constant, clippy::excessive_precision)]
@@ -35,7 +35,7 @@ pub enum LibraryError {
     Formula(#[from] BuildError),
 }
 
-/// Formula of a function, by its number of arguments.
+/// Formula of a function. Each variant has another number of arguments.
 enum Written {
     Unary(for<'f> fn(Term<'f>) -> Term<'f>),
     Binary(for<'f> fn(Term<'f>, Term<'f>) -> Term<'f>),
@@ -93,13 +93,14 @@ pub fn has_function(operation: OpKind) -> bool {
     FUNCTIONS.iter().any(|f| f.operation == operation)
 }
 
-/// Returns the library's symbol that equals `name`, if there is one.
+/// Returns the library's symbol that equals `name`, if the library has this symbol.
 pub fn symbol(name: &str) -> Option<&'static str> {
     FUNCTIONS.iter().flat_map(|f| f.symbols).find(|symbol| *symbol == name)
 }
 
-/// Returns the function that computes an operation on floats of 32 or 64 bits. Returns `None` if
-/// there is none, for example for operations with an exact instruction.
+/// Returns the symbol of the function that computes an operation on floats of 32 or 64 bits.
+/// Returns `None` if the library has no such function, for example for operations with an exact
+/// instruction.
 pub fn symbol_for(operation: OpKind, bits: u32) -> Option<&'static str> {
     let width = match bits {
         32 => 0,
@@ -114,8 +115,8 @@ pub fn operations() -> impl Iterator<Item = OpKind> {
     FUNCTIONS.iter().map(|f| f.operation)
 }
 
-/// Builds these functions, without repetitions and sorted by name. Each function is private and
-/// calls no other.
+/// Builds the functions with these symbols, each once and sorted by name. Each function is private
+/// and calls no other.
 ///
 /// # Errors
 /// If one of the symbols is not from [`symbol_for`].

@@ -19,7 +19,7 @@ pub fn two_sum<'f>(a: Term<'f>, b: Term<'f>) -> Pair<'f> {
     Pair { high, low: (a - (high - other)) + (b - other) }
 }
 
-/// Computes `a + b` and its rounding error if |a| ≥ |b| or a is 0.
+/// Computes `a + b` and its rounding error. Requires |a| ≥ |b| or a = 0.
 pub fn fast_two_sum<'f>(a: Term<'f>, b: Term<'f>) -> Pair<'f> {
     let high = a + b;
     Pair { high, low: b - (high - a) }
@@ -44,7 +44,7 @@ fn halves(a: Term<'_>) -> Pair<'_> {
 }
 
 impl<'f> Pair<'f> {
-    /// Builds a constant.
+    /// Builds the constant `high + low` in the type of `like`.
     pub fn of(like: Term<'f>, high: f64, low: f64) -> Pair<'f> {
         Pair { high: like.number(high), low: like.number(low) }
     }

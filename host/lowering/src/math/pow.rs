@@ -41,7 +41,7 @@ pub fn pow<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let integer = y.trunc().eq(y);
     let half = y * 0.5;
     let odd = integer & half.trunc().ne(half);
-    // Any power of a magnitude of 1 is 1, even if the exponent is infinite.
+    // If |x| is 1, the magnitude of the power is 1, even for an infinite exponent.
     let result = magnitude.eq(1.0).select(1.0, result);
     let result = (x.lt(0.0) & x.gt(f64::NEG_INFINITY) & !integer).select(f64::NAN, result);
     let result = odd.select(result.copysign(x), result);
@@ -49,8 +49,8 @@ pub fn pow<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     (x.eq(1.0) | y.eq(0.0)).select(1.0, result)
 }
 
-/// Replaces the logarithms of 0 and infinity by infinite ones, so that products with them are
-/// infinite.
+/// Replaces the logarithm of 0 by -∞ and the logarithm of infinity by ∞, so that products with
+/// these logarithms are infinite.
 fn with_special_logarithms<'f>(magnitude: Term<'f>, logarithm: Term<'f>) -> Term<'f> {
     let logarithm = magnitude.eq(0.0).select(f64::NEG_INFINITY, logarithm);
     magnitude.eq(f64::INFINITY).select(f64::INFINITY, logarithm)

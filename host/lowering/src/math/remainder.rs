@@ -1,9 +1,10 @@
 //! The exact remainder of a truncated division, C's `fmod`.
 //!
 //! Both operands are integers times powers of two, `|x| = m 2^e` and `|y| = n 2^g`. The remainder
-//! is `(m 2^(e-g) mod n) 2^g`. A loop multiplies by `2^(e-g)` in several factors, so that each
-//! product fits 64 bits. The loop ends immediately if the exponents are close. On cpu targets with
-//! FMA, a long division in f64 computes the remainder of two f32.
+//! is `(m 2^(e-g) mod n) 2^g`. `2^(e-g)` is split into several factors. A loop multiplies by one
+//! factor per iteration, so that each product fits 64 bits. The loop ends immediately if the
+//! exponents are close. On cpu targets with FMA, a long division in f64 computes the remainder of
+//! two f32.
 
 use super::exp::{power_of_two, rounder};
 use fusebox_core::builder::{Scalar, Term};
@@ -25,8 +26,8 @@ const BITS: i32 = 28;
 const STEPS: i32 = 10;
 
 /// Divides in f64 with digits of [`BITS`] bits. Digits are rounded to nearest, so the rest after a
-/// step may be negative. Only large quotients take more than one step. They are rare, and scalar
-/// code executes a branch for them. There is no loop, so the function vectorises.
+/// step may be negative. Only large quotients, which are rare, take more than one step. Scalar code
+/// has a branch for these steps. The function has no loop, so it vectorises.
 fn of_singles<'f>(dividend: Term<'f>, divisor: Term<'f>) -> Term<'f> {
     let (x, y) = (dividend.extf(Scalar::F64), divisor.extf(Scalar::F64));
     let inverse = x.number(1.0) / y;
@@ -40,7 +41,7 @@ fn of_singles<'f>(dividend: Term<'f>, divisor: Term<'f>) -> Term<'f> {
     rest.lt(0.0).select(rest + y, rest).truncf(Scalar::F32)
 }
 
-/// Computes the remainder of any floats in integers.
+/// Computes the remainder of two f32 or two f64 by integer arithmetic.
 fn of_integers<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (digits, bias) = x.choose((23_i64, 127_i64), (52, 1023));
     let (m, e) = integer_and_exponent(x, digits);

@@ -7,8 +7,8 @@ use fusebox_core::builder::Term;
 /// Coefficients of ∛m on [1, 8), with an error of 0.6 %.
 const CBRT_START: [f64; 4] = [0.6816913073997567, 0.3645246132152669, -0.04331028374644075, 0.002313315242298395];
 
-/// Constants for f32 and f64. Subtracting half of the bits of x, read as an integer, from the
-/// constant gives the bits of an estimate of 1 / √x (Lomont 2003).
+/// Constants for f32 and f64. Let b be the bits of x, read as an integer. The constant minus b / 2
+/// has the bits of an estimate of 1 / √x (Lomont 2003).
 const RSQRT_START: (i64, i64) = (0x5f37_5a86, 0x5fe6_eb50_c7b5_37a9);
 
 /// Computes ∛x = 2^q ∛m with 1 ≤ m < 8. A polynomial estimates ∛m, and two of Halley's steps refine
@@ -18,7 +18,7 @@ pub fn cbrt(x: Term<'_>) -> Term<'_> {
     let (digits, bias) = x.choose((23_i64, 127_i64), (52, 1023));
     // A subnormal number is a multiple of the smallest positive number. The code reads the multiple
     // from the bits, because arithmetic may flush subnormals to zero. `counted` is the number times
-    // a power of two whose exponent is a multiple of 3.
+    // 2^k, where k is a multiple of 3.
     let count_from = x.choose(2f64.powi(24), 2f64.powi(52));
     let tiny = magnitude.to_bits().lt(x.number(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE)).to_bits());
     let counted = (magnitude.to_bits() | x.number(count_from).to_bits()).to_float() - count_from;
@@ -47,7 +47,7 @@ pub fn cbrt(x: Term<'_>) -> Term<'_> {
 
 /// Computes 1 / √x. Halving the exponent gives an estimate `y` with an error of 3.5 %. Steps of
 /// third order, y (1 + e/2 + 3/8 e²) with e = 1 - x y², refine the estimate. The last step includes
-/// the rounding error of x y. These steps are faster than a square root and a division.
+/// the rounding error of x y. The steps are faster than a square root and a division.
 pub fn rsqrt(x: Term<'_>) -> Term<'_> {
     let (scaled, tiny) = scaled_up(x);
     let half = scaled.to_bits().shrui(1_i64);

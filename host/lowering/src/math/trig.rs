@@ -3,14 +3,14 @@
 //! The argument is reduced to `x = n π/2 + r`, |r| ≤ π/4, over the whole range of the type.
 //!
 //! * f32: the reduction, sine and cosine are computed in f64. Below 2^40, on a cpu with FMA, the
-//!   nearest multiple of π/2 is subtracted in two pieces (Cody and Waite). Otherwise 2/π is the sum
-//!   of two pieces of 29 bits, whose products with a 24-bit `x` are exact, and a rest. For larger
-//!   `x` the pieces begin at a lower bit of 2/π, because bits that contribute multiples of 4 do not
-//!   matter (Payne and Hanek). Four sets of pieces cover all exponents, so the formula needs only
-//!   selects.
+//!   nearest multiple of π/2 is subtracted in two pieces (Cody and Waite). Otherwise 2/π is
+//!   represented by two pieces of 29 bits and a rest. The products of these pieces with a 24-bit
+//!   `x` are exact. For larger `x` the pieces begin at a lower bit of 2/π. Higher bits only
+//!   contribute multiples of 4 to the product (Payne and Hanek). Four sets of pieces cover all
+//!   exponents, so the formula needs only selects.
 //! * f64: below 2^20 quarter turns, `n π/2` is subtracted in several pieces of π/2, and `r` is a
-//!   sum of two numbers (Cody and Waite). Above, a loop that runs once computes Payne and Hanek's
-//!   product with 192 bits of 2/π in integers.
+//!   sum of two numbers (Cody and Waite). Above this bound, a loop that runs once computes Payne
+//!   and Hanek's product with 192 bits of 2/π in integers.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
@@ -18,7 +18,8 @@ use super::exp::rounder;
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
 use fusebox_core::builder::{IntPredicate, Scalar, Term};
 
-/// Pieces of 2/π for arguments below each bound: two pieces of 29 bits, and the following 53 bits.
+/// Upper bounds of the argument, and the pieces of 2/π below each bound: two pieces of 29 bits, and
+/// the following 53 bits.
 const TWO_OVER_PI_F32: [(f64, [f64; 3]); 3] = [
     (1125899906842624.0, [0.636619770899415, 1.4681663246252086e-09, 2.276010073078396e-18]),
     (7.555786372591432e+22, [2.5682553250749862e-08, 1.6153797803925804e-17, 7.696704864039572e-26]),
@@ -31,10 +32,10 @@ const TWO_OVER_PI_OF_LARGEST_F32: [f64; 3] = [6.074026479468182e-24, 1.018166437
 /// error of at most 1/1000.
 const MODERATE_F32: f64 = 1099511627776.0;
 
-/// π/2 minus its f64 value.
+/// The difference between π/2 and the f64 constant for π/2.
 const REST_OF_HALF_PI: f64 = 6.123233995736766e-17;
 
-/// 64 zero bits, then 2/π.
+/// Bits of 2/π, after 64 zero bits.
 const TWO_OVER_PI: [u64; 20] = [
     0x0000_0000_0000_0000,
     0xa2f9_836e_4e44_1529,
@@ -105,8 +106,8 @@ fn reduce(x: Term<'_>) -> Reduced<'_> {
     let magnitude = x.absf();
     let [quadrant, high, low] = reduce_moderate(magnitude);
     let high = magnitude.ge(MODERATE).select(magnitude, high);
-    // This loop runs once, and only for large arguments. The code has a loop and not a branch,
-    // because LLVM would run both sides of a branch for every lane.
+    // For large arguments the loop runs one iteration, else none. The code has a loop and not a
+    // branch, because LLVM would run both sides of a branch for every lane.
     let [quadrant, high, low] = x.formula().repeat_while(
         [quadrant, high, low],
         |[_, high, _]| high.ge(MODERATE),
@@ -115,9 +116,9 @@ fn reduce(x: Term<'_>) -> Reduced<'_> {
     Reduced { quadrant, r: Pair { high, low } }
 }
 
-/// Reduces an f32. Returns the quadrant in the two low bits of an i64, and the rest in f64. Uses a
-/// short chain of dependent operations for `x` below 2^40, because each iteration of a loop waits
-/// for the end of this chain.
+/// Reduces an f32. Returns the quadrant in the two low bits of an i64, and the rest in f64. For `x`
+/// below 2^40 the chain of dependent operations is short. A loop that calls the function waits for
+/// the end of this chain in each iteration.
 fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     let (magnitude, wide) = (x.absf(), x.extf(Scalar::F64));
     if !(wide.has_fma() && wide.has_branches()) {
@@ -132,7 +133,7 @@ fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     x.formula().branch(is_large, by_pieces, [shifted.to_bits(), rest]).into()
 }
 
-/// Reduces an f32 by products with the pieces of 2/π for its magnitude.
+/// Reduces an f32. Multiplies the f32 by the pieces of 2/π that belong to its magnitude.
 fn reduce_by_pieces<'f>(magnitude: Term<'f>, wide: Term<'f>) -> (Term<'f>, Term<'f>) {
     let is_above = TWO_OVER_PI_F32.map(|(bound, _)| magnitude.ge(bound));
     let piece = |i: usize, by: f64| {
@@ -170,8 +171,8 @@ fn reduce_moderate(magnitude: Term<'_>) -> [Term<'_>; 3] {
     [shifted.to_bits(), r.high, r.low]
 }
 
-/// Computes `m · 2/π` modulo 4 from 192 bits of 2/π, selected by the exponent, and reduces the
-/// argument with it.
+/// Computes `m · 2/π` modulo 4, where `m` is the argument's mantissa and 192 bits represent 2/π.
+/// The exponent selects these bits. Reduces the argument with the product.
 fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let bits = magnitude.to_bits();
     let mantissa = (bits & 0x000f_ffff_ffff_ffff_i64) | 0x0010_0000_0000_0000_i64;
@@ -190,8 +191,8 @@ fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let carry = middle.cmpi(IntPredicate::Ult, low_high).select(1_i64, middle.integer(0));
     let top = mantissa * window[0] + middle_high + carry;
     let quadrant = top.shrui(62_i64) + (top.shrui(61_i64) & 1_i64);
-    // The fraction of a quarter turn in [-1/2, 1/2), as a signed number of 128 bits, then as a
-    // magnitude.
+    // The fraction of a quarter turn, in [-1/2, 1/2). It is first a signed number of 128 bits, then
+    // a sign and a magnitude.
     let high = top.shli(2_i64) | middle.shrui(62_i64);
     let low = middle.shli(2_i64);
     let sign = high.shrsi(63_i64);
@@ -203,7 +204,8 @@ fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     [quadrant, high, r.low.with_flipped(flip)]
 }
 
-/// Reads entry `word + i` of the table with a chain of selects, as this runs rarely.
+/// Reads entry `word + i` of the table with a chain of selects. The function runs rarely, so the
+/// chain may be long.
 fn table_word(word: Term<'_>, i: usize) -> Term<'_> {
     let entries = TWO_OVER_PI[i..].iter().enumerate();
     entries.fold(word.integer(0), |rest, (at, &entry)| word.eq(at as i64).select(entry as i64, rest))
@@ -244,12 +246,12 @@ fn cos_of_remainder<'f>(r: &Pair<'f>) -> Term<'f> {
     leading + (((1.0 - leading) - half) + tail)
 }
 
-/// Whether the sine in a quadrant is a cosine of the rest.
+/// Whether the sine of an angle in this quadrant is the cosine of the rest, up to the sign.
 fn is_odd(quadrant: Term<'_>) -> Term<'_> {
     (quadrant & 1_i64).ne(0_i64)
 }
 
-/// Returns the sign of the sine in a quadrant as a mask.
+/// Returns a mask with the sign bit of the sine in a quadrant.
 fn sign_at(quadrant: Term<'_>) -> Term<'_> {
     (quadrant & 2_i64).shli(62_i64)
 }
@@ -260,9 +262,9 @@ fn sin_at<'f>(quadrant: Term<'f>, r: &Pair<'f>) -> Term<'f> {
     value.with_flipped(sign_at(quadrant))
 }
 
-/// Computes the sine of `quadrant · π/2 + rest` as f32, in f64: `b (1 + r² p(r²))` with b = r for a
-/// sine and 1 for a cosine. The sign is applied to b, which keeps the sign of a zero. The two
-/// halves of `p` are independent and run in parallel.
+/// Computes the sine of `quadrant · π/2 + rest` as f32. The computation uses f64 and the formula `b
+/// (1 + r² p(r²))`, with b = r for a sine and b = 1 for a cosine. The sign is applied to b, which
+/// keeps the sign of a zero. The two halves of `p` are independent and run in parallel.
 fn sin_at_single<'f>(quadrant: Term<'f>, rest: Term<'f>) -> Term<'f> {
     let (odd, square) = (is_odd(quadrant), rest * rest);
     let base = odd.select(1.0, rest).with_flipped(sign_at(quadrant));
@@ -306,8 +308,8 @@ pub fn tan(x: Term<'_>) -> Term<'_> {
     value.with_flipped(x.sign_bit())
 }
 
-/// Computes tan r in f32. Adds the part of `r` that f32 cannot hold, times the slope of the
-/// tangent.
+/// Computes tan r in f32. Multiplies the part of `r` that f32 cannot hold by the slope of the
+/// tangent, and adds the product.
 fn tan_of_remainder(r: Term<'_>) -> Term<'_> {
     let high = r.truncf(Scalar::F32);
     let low = (r - high.extf(Scalar::F64)).truncf(Scalar::F32);

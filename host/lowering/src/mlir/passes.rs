@@ -29,7 +29,7 @@ impl MlirPasses {
     /// Reads `STAGE=PIPELINE`.
     ///
     /// # Errors
-    /// If there is no such stage of the kernel IR, or MLIR knows no such pipeline.
+    /// If the kernel IR has no stage of this name, or if the pipeline is invalid for MLIR.
     pub fn parse(text: &str) -> Result<MlirPasses, LoweringError> {
         let stage_of = |name: &str| Stage::OF_KERNEL_IR.into_iter().find(|it| it.name() == name);
         let parts = text.split_once('=').and_then(|(stage, pipeline)| Some((stage_of(stage)?, pipeline)));
@@ -44,12 +44,12 @@ impl MlirPasses {
         passes.manager(&context).map(|_| passes.clone())
     }
 
-    /// The stage after which lowering runs the passes.
+    /// Returns the stage after which lowering runs the passes.
     pub fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// Runs the passes on the functions of a kernel, which MLIR verifies after each pass.
+    /// Runs the passes on the functions of a kernel. MLIR verifies the functions after each pass.
     ///
     /// # Errors
     /// If a pass fails, or if the result is not kernel IR. The error has MLIR's diagnostics.

@@ -1,9 +1,9 @@
 //! Inlines subgraph functions that are called once, that are small, or whose copies are small in
 //! total.
 //!
-//! Inlining works from callees to callers, so it visits each function once and knows the final size
-//! of a function before it visits the function's callers. LLVM's own inliner may still inline the
-//! remaining functions.
+//! Inlining works from callees to callers, so it visits each function once. It visits the callers
+//! of a function when the final size of this function is known. LLVM's own inliner may still inline
+//! the remaining functions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ const SMALL_COPIES: usize = 10 * SMALL;
 /// Like `SMALL`, for GPUs. On a GPU, a call saves registers to memory, and the operations of caller
 /// and callee cannot overlap.
 pub(crate) const SMALL_ON_GPU: usize = 400;
-/// Maximum number of operations of a function after the inlining of small functions into it.
+/// Maximum number of operations that a function may have after small functions are inlined into it.
 const LARGEST: usize = 4000;
 /// Approximate number of operations into which a math operation expands.
 const MATH_WEIGHT: usize = 20;
@@ -27,7 +27,7 @@ const MATH_WEIGHT: usize = 20;
 struct Graph {
     by_name: HashMap<String, usize>,
     sizes: Vec<usize>,
-    /// Remaining calls of each function.
+    /// Number of remaining calls of each function.
     uses: Vec<usize>,
     small: usize,
 }
@@ -58,7 +58,8 @@ pub(crate) fn inline_calls(functions: &mut [Function], small: usize) {
     }
 }
 
-/// Removes all functions except the first and those that it calls directly or indirectly.
+/// Removes functions that the first function calls neither directly nor indirectly. Keeps the first
+/// function.
 pub(crate) fn drop_uncalled(functions: &mut Vec<Function>) {
     let mut called: HashSet<String> = HashSet::new();
     let mut open: Vec<usize> = vec![0];

@@ -19,7 +19,7 @@ struct Merging<'f> {
     types: &'f [Type],
     /// Operations already visited in this region and in the regions around it.
     known: HashMap<Key, Vec<Operation>>,
-    /// Replacement of each value, by the value's number. `None` if the value is not replaced.
+    /// Replacement of each value, or `None`. The index is the number of the replaced value.
     replaced: Vec<Option<Value>>,
 }
 

@@ -2,9 +2,8 @@
 //! operation.
 //!
 //! A stage represents a value of the source function by a *slot*, which holds any number of values
-//! of the new function. The stage defines the types of these values when they cross regions, and it
-//! rewrites single operations. All stages rewrite control flow in one way, which this module
-//! contains.
+//! of the new function. A stage rewrites single operations. It also defines the types in which
+//! values cross the borders of regions. This module rewrites control flow for all stages.
 
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
 
@@ -54,7 +53,7 @@ impl<'s, S: Clone> Rewriter<'s, S> {
         values.iter().zip(slots).for_each(|(&value, slot)| self.bind(value, slot));
     }
 
-    /// Returns the slot of a value of the source.
+    /// Returns the slot of a value of the source function.
     pub(crate) fn slot(&self, value: Value) -> Done<S> {
         let known = self.slots[value.number()].clone();
         known.ok_or_else(|| Unsupported("it uses a value that is not available here".into()))
@@ -75,7 +74,7 @@ impl<'s, S: Clone> Rewriter<'s, S> {
 
 /// A pass from one form of a kernel's functions to the next.
 pub(crate) trait Stage<'s>: Sized {
-    /// Representation of a value of the source.
+    /// Representation of a value of the source function.
     type Slot: Clone;
 
     fn rewriter(&mut self) -> &mut Rewriter<'s, Self::Slot>;
@@ -88,7 +87,7 @@ pub(crate) trait Stage<'s>: Sized {
     fn values(&mut self, slot: &Self::Slot) -> Done<Vec<Value>>;
 
     /// Returns the slot for a value of type `ty` that is represented by `values`. `like` has the
-    /// slots of the possible predecessors.
+    /// slots from which the value may come: one for each predecessor.
     fn slot_of(&mut self, ty: &Type, values: &[Value], like: &[Self::Slot]) -> Done<Self::Slot>;
 
     /// Whether values of this type never change in a loop, so that loops do not carry them.
@@ -217,8 +216,8 @@ pub(crate) trait Stage<'s>: Sized {
         self.slots_of(types, &merged, &slots_of)
     }
 
-    /// Returns the slots for values of these types. `values` has the representations of all these
-    /// values, in order.
+    /// Returns the slots for values of these types. `values` represents the slots, one after the
+    /// other.
     fn slots_of(&mut self, types: &[Type], values: &[Value], likes: &[Vec<Self::Slot>]) -> Done<Vec<Self::Slot>> {
         let mut rest = values;
         let mut slots = Vec::with_capacity(types.len());
@@ -363,7 +362,7 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// Rewrites `scf.while`. Calls `turn` at the start of an iteration.
+    /// Rewrites `scf.while`. Calls `turn` before it writes the body.
     fn while_loop(&mut self, op: &'s Operation, turn: impl FnOnce(&mut Self)) -> Done {
         let [condition, body] = op.regions.as_slice() else {
             return Unsupported::because("it has no condition or no body");
@@ -400,8 +399,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// Copies an operation. [`Self::passed`] determines the types of its operands and results in
-    /// the new function.
+    /// Copies an operation. [`Self::passed`] determines the types of the copy's operands and
+    /// results.
     fn copied(&mut self, op: &'s Operation) -> Done {
         let operands = self.rewriter().slots(&op.operands)?;
         let operands = self.values_all(&operands)?;

@@ -13,8 +13,8 @@ use crate::indices::{Indices, Ix};
 /// Maximum number of definitions that the analysis of an integer's range follows.
 const RANGE_DEPTH: u32 = 8;
 
-/// Number of operations above which a map's composed results are large. Large results are used only
-/// if they take fewer operations than computing the results from the operands' values.
+/// Number of operations above which an expression for a map's result counts as large. A large
+/// expression is not used if computing the result from the operands' values takes fewer operations.
 const LARGE: u32 = 24;
 
 /// Expressions of indices, and the values that the leaves of these expressions represent.
@@ -22,14 +22,15 @@ const LARGE: u32 = 24;
 pub(crate) struct Tracker {
     pub(crate) algebra: Indices,
     leaves: HashMap<Ix, Value>,
-    /// Leaves that replace whole expressions, by the value of the expression.
+    /// Leaves that replace whole expressions. The key is the value of the expression.
     cut: HashMap<Value, Ix>,
-    /// Expressions that are parts of map results so far. Their values count as already computed.
+    /// Expressions that are parts of earlier map results. The values of these expressions count as
+    /// computed.
     computed: HashSet<Ix>,
 }
 
 impl Tracker {
-    /// Creates a leaf for a value with this range, defined at this nesting depth.
+    /// Creates a leaf for a value. The value has this range and is defined at this nesting depth.
     pub(crate) fn leaf(&mut self, value: Value, range: Interval, depth: u32) -> Ix {
         let ix = self.algebra.leaf(range, depth);
         self.leaves.insert(ix, value);
@@ -52,7 +53,7 @@ impl Tracker {
         leaf
     }
 
-    /// Returns the expression that an operation on indices computes, if the algebra has one.
+    /// Returns the expression that an operation on indices computes, if the algebra can express it.
     pub(crate) fn arithmetic(&mut self, kind: OpKind, a: Ix, b: Ix) -> Option<Ix> {
         let algebra = &mut self.algebra;
         let divisor = algebra.as_constant(b).filter(|&value| value > 0);

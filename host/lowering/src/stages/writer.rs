@@ -211,7 +211,8 @@ impl Writer {
         self.comparison(OpKind::CmpI, predicate as i64, a, b)
     }
 
-    /// Appends a comparison of integers or floats, by the number of its predicate.
+    /// Appends a comparison of integers or floats. `predicate` is the number of the comparison's
+    /// predicate in MLIR.
     pub(crate) fn comparison(&mut self, kind: OpKind, predicate: i64, a: Value, b: Value) -> Value {
         let ty = self.type_of(a).with_element(Scalar::I1);
         self.op(kind, &[a, b], vec![("predicate".into(), Attribute::i64(predicate))], ty)

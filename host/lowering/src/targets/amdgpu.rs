@@ -1,4 +1,4 @@
-//! AMD's GPUs. Their code is assembly.
+//! AMD's GPUs. The code for these GPUs is assembly.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::ir::Float;
@@ -10,7 +10,7 @@ use crate::llvm::{Module, Op, Val, backend};
 /// LLVM's number of the calling convention of kernels.
 const KERNEL: u32 = 91;
 
-/// Targets whose name is that of the processor.
+/// Targets that have the name of their processor.
 pub(super) const FAMILY: Family = Family { names: "gfxNNN", named: |name| name.starts_with("gfx").then(|| info(name)) };
 
 fn info(processor: &str) -> TargetInfo {

@@ -8,8 +8,8 @@ use crate::{llvm, optimize};
 
 pub(super) const FAMILY: Family = Family { names: "cpu, cpu,-amx, cpu,-avx512", named };
 
-/// Returns the target of a name. A suffix in LLVM's notation removes features, so that the code is
-/// the code for processors that lack these features.
+/// Returns the target of a name. A suffix of the name removes features, in LLVM's notation. The
+/// target's code then also runs on processors that lack these features.
 fn named(name: &str) -> Option<TargetInfo> {
     match name {
         "cpu" => Some(info()),
@@ -19,8 +19,8 @@ fn named(name: &str) -> Option<TargetInfo> {
     }
 }
 
-/// Returns this machine's processor without AVX-512 and later extensions. Its widest vectors are
-/// those of AVX2.
+/// Returns this machine's processor without AVX-512 and later extensions. The widest vectors are
+/// then the vectors of AVX2.
 fn without_wide_vectors() -> TargetInfo {
     let info = info();
     TargetInfo {

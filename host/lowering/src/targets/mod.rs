@@ -1,5 +1,5 @@
-//! Targets. Each family of targets has a file, which describes its targets by values of
-//! [`TargetInfo`]. This file lists the families.
+//! Targets. Each family of targets has a file. This file describes each target of the family by a
+//! [`TargetInfo`]. The present file lists the families.
 
 mod amdgpu;
 mod cpu;
@@ -21,7 +21,7 @@ use crate::llvm::{self, Module, Val};
 /// All targets, by family.
 const FAMILIES: [Family; 4] = [cpu::FAMILY, simt::FAMILY, nvptx::FAMILY, amdgpu::FAMILY];
 
-/// Targets that one file describes, for example those that differ only in a number.
+/// Targets that one file describes, for example targets whose names differ only in a number.
 struct Family {
     /// Names of the targets, for messages.
     names: &'static str,
@@ -90,9 +90,10 @@ impl Target {
         format!("{self} {ptx:?} LLVM {} {machine}", llvm::version())
     }
 
-    /// Returns the instruction sets that the target's code may use and that not every processor of
-    /// the architecture has, by LLVM's names. Returns none if the code is not for this machine.
-    /// Excludes tile registers, because each kernel states whether it uses them.
+    /// Returns LLVM's names of the instruction sets that the target's code may use. Omits
+    /// instruction sets that every processor of the architecture has. Also omits tile registers,
+    /// because each kernel states whether it uses tile registers. Returns an empty list if the code
+    /// is not for this machine.
     pub fn instruction_sets(&self) -> Vec<&'static str> {
         let Backend { triple, without, .. } = self.0.backend;
         if triple.is_none() { llvm::host_instruction_sets(without) } else { Vec::new() }
@@ -210,7 +211,8 @@ pub(crate) struct TargetInfo {
     /// Whether the target has an instruction that converts f32 to bf16 with rounding to nearest
     /// even.
     pub(crate) converts_bf16: bool,
-    /// Whether a NaN that arithmetic on numbers produces has zeros in the lower half of its bits.
+    /// Whether each NaN that results from arithmetic on numbers has zeros in the lower half of its
+    /// bits.
     pub(crate) makes_short_nans: bool,
     /// Element types that tile registers can multiply.
     pub(crate) tile_products: NarrowProducts,
@@ -219,19 +221,20 @@ pub(crate) struct TargetInfo {
     pub(crate) word_products: NarrowProducts,
     /// Abilities of the target that math functions use.
     pub(crate) math: Abilities,
-    /// Maximum number of copies of a loop's body that unrolling of this loop and of enclosing loops
-    /// may produce. Unrolling short inner loops pays if an outer loop can then be vectorised. On
-    /// GPUs, copies of branches take registers and gain little.
+    /// Maximum number of copies of a loop's body. Unrolling of this loop and of enclosing loops
+    /// produces these copies. Unrolling short inner loops pays if an outer loop can then be
+    /// vectorised. On GPUs, copies of branches take registers and gain little.
     pub(crate) most_copies: i64,
     /// Maximum number of operations that result from unrolling a loop that contains other loops.
     /// Beyond this number, code grows without a gain.
     pub(crate) most_nested: i64,
-    /// Maximum number of copies of a long loop that unrolling of enclosing loops may produce. LLVM
-    /// turns each copy into a vector loop and remainder loops.
+    /// Maximum number of copies of a long loop. Unrolling of enclosing loops produces these copies.
+    /// LLVM turns each copy into a vector loop and remainder loops.
     pub(crate) most_long_loops: i64,
-    /// Maximum number of reads at addresses that depend on other reads, in a loop that LLVM may
-    /// vectorise. Without fast gathers, such a read becomes loads and inserts of single elements. A
-    /// loop with many such reads takes long to compile and runs no faster than scalar code.
+    /// Maximum number of indirect reads in a loop that LLVM may vectorise. The address of an
+    /// indirect read depends on another read. Without fast gathers, an indirect read becomes loads
+    /// and inserts of single elements. A loop with many indirect reads takes long to compile and
+    /// runs no faster than scalar code.
     pub(crate) most_gathers: usize,
     /// Maximum total number of operations in extra inlined copies of math functions in a kernel.
     /// Beyond this number, the kernel calls the functions. `None` if calls always cost more than
@@ -275,8 +278,8 @@ pub(crate) struct Backend {
     pub(crate) triple: Option<&'static str>,
     pub(crate) processor: String,
     pub(crate) features: String,
-    /// Prefixes of names of features in LLVM. Features of this machine whose names have such a
-    /// prefix are excluded.
+    /// Prefixes of names of features in LLVM. A feature of this machine is excluded if its name has
+    /// one of these prefixes.
     pub(crate) without: &'static [&'static str],
 }
 
@@ -300,7 +303,7 @@ pub(crate) struct TileProduct {
     pub(crate) columns: i64,
     pub(crate) steps: i64,
     /// For each operand, the distance in bytes between squares that are adjacent along the
-    /// contracted dimension.
+    /// contracted dimension. A square is a part of a tile, see `tiles.rs`.
     pub(crate) strides: [i64; 2],
     /// For each operand, whether elements along the contracted dimension are contiguous in memory.
     /// If not, elements along the other dimension are contiguous.
@@ -322,9 +325,9 @@ pub(crate) struct GpuCode {
     pub(crate) thread_id: &'static str,
     /// Writes a barrier for all threads of the block.
     pub(crate) barrier: fn(&Module),
-    /// Writes the exchange of a word of 32 bits: returns the word of the lane that is `distance`
-    /// (third argument) above this one. The fourth argument is the number of lanes that exchange
-    /// words.
+    /// Writes the exchange of words of 32 bits between lanes. The third argument is a distance:
+    /// each lane gets the word of the lane whose number is larger by this distance. The fourth
+    /// argument is the number of lanes that exchange words.
     pub(crate) word_of_lane: fn(&Module, Val, i64, i64) -> Val,
     /// Writes a warp's product of matrices, if the target has one.
     pub(crate) matrix_product: Option<WrittenProduct>,

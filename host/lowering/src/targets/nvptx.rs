@@ -1,4 +1,4 @@
-//! NVIDIA's GPUs. Their code is PTX.
+//! NVIDIA's GPUs. The code for these GPUs is PTX.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::ir::{Float, MatrixProduct};
@@ -17,7 +17,7 @@ const CAPABILITIES: [u32; 15] = [70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 1
 const NEWEST_PTX: u32 = 90;
 
 /// Maximum number of bytes of a kernel's parameters that the assembler accepts. The first number
-/// holds before PTX version [`OF_WIDE_PARAMETERS`], the second from this version on.
+/// applies before PTX version [`OF_WIDE_PARAMETERS`], the second number from this version on.
 const PARAMETER_BYTES: [usize; 2] = [4352, 32764];
 /// First PTX version with the larger limit on parameters.
 const OF_WIDE_PARAMETERS: u32 = 81;
@@ -41,7 +41,7 @@ pub(super) const FAMILY: Family = Family {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ptx {
     pub(super) capability: u32,
-    /// Version as two or three digits, `None` for LLVM's choice.
+    /// PTX version as two or three digits. `None` lets LLVM choose the version.
     pub(super) version: Option<u32>,
 }
 
@@ -129,8 +129,8 @@ fn word_of_lane(llvm: &Module, value: Val, distance: i64, lanes: i64) -> Val {
     llvm.call_intrinsic("llvm.nvvm.shfl.sync.down.i32", &[], &arguments)
 }
 
-/// Writes a product of matrices. Operands are words of 32 bits, which some intrinsics take as pairs
-/// of `half`. Elements of 64 bits need no conversion.
+/// Writes a product of matrices. Operands are words of 32 bits or elements of 64 bits. Some
+/// intrinsics take a word of 32 bits as a pair of `half`, which needs a conversion.
 fn matrix_product(llvm: &Module, product: MatrixProduct, operands: &[Val]) -> Vec<Val> {
     let name = match product {
         MatrixProduct::Bf16 => "llvm.nvvm.mma.m16n8k16.row.col.bf16",
@@ -162,7 +162,7 @@ fn dotted(version: u32) -> String {
 }
 
 /// Checks the processor and the PTX version. For an unknown processor or version, LLVM would only
-/// warn on standard error and use another one.
+/// warn on standard error and use another processor or version.
 fn check(info: &TargetInfo) -> Result<(), String> {
     match info.ptx {
         Some(ptx) if !CAPABILITIES.contains(&ptx.capability) => {

@@ -1,5 +1,5 @@
-//! The simulator as a target. A kernel in the form for GPUs becomes code for this processor that
-//! reports memory accesses to the simulator.
+//! The simulator as a target. A kernel has the form for GPUs, but becomes code for this processor.
+//! The code reports its memory accesses to the simulator.
 
 use fusebox_core::builder::Abilities;
 use fusebox_core::device::{DeviceDescription, NarrowProducts};

@@ -4,9 +4,9 @@
 //! A tile consists of squares of 128 bytes without swizzling. A square has 8 lines by 8 steps. A
 //! line is a row of the left operand or a column of the right operand; steps run along the
 //! contracted dimension. A descriptor has the tile's address and the distances between squares.
-//! Squares that are adjacent across lines are contiguous in memory. Between squares that are
-//! adjacent along steps there is a stride. (PTX manual, asynchronous warpgroup-level matrix
-//! instructions.)
+//! Squares that are adjacent across lines are contiguous in memory. The distance between squares
+//! that are adjacent along steps is a variable stride. (PTX manual, asynchronous warpgroup-level
+//! matrix instructions.)
 
 use fusebox_core::ir::{Float, GROUP_STEPS, TILE_SQUARE};
 
@@ -21,12 +21,13 @@ const SQUARE_BYTES: i64 = TILE_SQUARE * TILE_SQUARE * 2;
 /// bytes.
 const ADDRESS_MASK: i64 = 0x3ffff;
 const UNIT_BITS: i64 = 4;
-/// Positions in a descriptor of its two distances between squares: along steps, and across lines.
+/// Bit positions of the two distances in a descriptor: between squares adjacent along steps, and
+/// between squares adjacent across lines.
 const STEPS_AT: i64 = 16;
 const LINES_AT: i64 = 32;
 
-/// Makes earlier stores visible to `wgmma`, which does not read shared memory through the path that
-/// loads and stores use.
+/// Makes earlier stores visible to `wgmma`. This instruction reads shared memory through another
+/// path than loads and stores.
 fn ready(llvm: &Module) {
     llvm.call_assembly("fence.proxy.async.shared::cta;", "~{memory}", llvm.void(), &[]);
 }

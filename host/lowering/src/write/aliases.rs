@@ -11,9 +11,9 @@ pub(super) struct Buffer {
 /// other buffer.
 ///
 /// Reads never conflict. If no written buffer overlaps another buffer, it suffices to mark the
-/// written buffers. LLVM attaches to each access a list of the marked buffers that the access does
-/// not touch, and compares the lists of each pair of accesses. If all buffers are marked, this
-/// takes time that grows with the cube of the number of buffers.
+/// written buffers. LLVM attaches a list to each access, with the marked buffers that the access
+/// does not touch. LLVM then compares the lists of each pair of accesses. If all buffers are
+/// marked, the time of these comparisons grows with the cube of the number of buffers.
 pub(super) fn named(buffers: &[Buffer]) -> Vec<bool> {
     let writes_suffice = buffers.iter().all(|it| it.read_only || it.no_alias);
     buffers.iter().map(|it| it.no_alias && !(it.read_only && writes_suffice)).collect()

@@ -14,8 +14,8 @@ enum Instruction {
     Cast(Op),
     /// An intrinsic that is overloaded on the type of its operands.
     Intrinsic(&'static str),
-    /// Like `Intrinsic`, with a second operand that states whether the result for zero, or for the
-    /// smallest number, may be undefined.
+    /// Like `Intrinsic`, with a second operand. The second operand states whether the result may be
+    /// undefined for zero or for the smallest number.
     Defined(&'static str),
 }
 
@@ -73,7 +73,7 @@ fn instruction(kind: OpKind) -> Option<Instruction> {
     })
 }
 
-/// Whether LLVM has the operation for scalars and, lane by lane, for vectors.
+/// Whether LLVM has the operation for scalars and also for vectors, which it computes lane by lane.
 pub(super) fn is_by_element(kind: OpKind) -> bool {
     matches!(kind, OpKind::NegF | OpKind::CmpI | OpKind::CmpF | OpKind::Select) || instruction(kind).is_some()
 }

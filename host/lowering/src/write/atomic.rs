@@ -7,7 +7,7 @@ use crate::error::Unsupported;
 use crate::llvm::{AtomicOp, IntPredicate, Op};
 use crate::stages::Done;
 
-/// Returns LLVM's atomic operation for the operation of this name.
+/// Returns LLVM's atomic operation for the kernel IR's operation of this name.
 fn combination(name: &str) -> Option<AtomicOp> {
     Some(match OpKind::of_name(name)? {
         OpKind::AddF => AtomicOp::LLVMAtomicRMWBinOpFAdd,
@@ -23,7 +23,7 @@ fn combination(name: &str) -> Option<AtomicOp> {
     })
 }
 
-/// Returns the target's name of the sync scope that contains the threads that may update the
+/// Returns the target's name of a sync scope. This scope contains all threads that may update the
 /// element.
 fn threads(op: &Operation) -> &str {
     match op.attribute("threads") {
@@ -59,9 +59,9 @@ impl<'s> Body<'_, '_, 's> {
         Ok(())
     }
 
-    /// Writes a loop that computes the new bits of the element from the old bits, and stores the
-    /// new bits if no other thread has changed the element meanwhile. The loop ends early if the
-    /// new bits equal the old bits.
+    /// Writes a compare-and-exchange loop. The loop computes the new bits of the element from the
+    /// old bits. The loop stores the new bits if no other thread has changed the element meanwhile.
+    /// The loop ends early if the new bits equal the old bits.
     pub(super) fn exchange_loop(&mut self, op: &'s Operation) -> Done {
         let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
         let Some(&old) = body.arguments.first() else { return Unsupported::because("its body takes nothing") };

@@ -49,8 +49,8 @@ impl Translation<'_> {
     }
 }
 
-/// Returns for each composite the kernels that are inlined into it. These are kernels with a single
-/// call and short kernels, up to the size limit of the composite.
+/// Returns for each composite the kernels that are inlined into it. Kernels with a single call and
+/// short kernels are inlined, until the composite reaches its size limit.
 fn inlined<'c>(composites: &'c [Composite], callees: &HashMap<String, Callee>) -> Vec<BTreeSet<&'c str>> {
     let calls_of = |composite: &'c Composite| {
         let mut calls: HashMap<&str, usize> = HashMap::new();
@@ -88,9 +88,9 @@ struct Writer<'w, 't> {
 }
 
 impl Writer<'_, '_> {
-    /// Writes two functions, as for a kernel: one whose parameters have the facts about the buffers
-    /// as attributes, and a visible one that loads the addresses of the buffers and calls the
-    /// first.
+    /// Writes two functions, as for a kernel. The parameters of the first function have the facts
+    /// about the buffers as attributes. The second function is visible: it loads the addresses of
+    /// the buffers and calls the first function.
     fn write(mut self) -> Done {
         let (llvm, composite) = (&self.translation.llvm, self.composite);
         let count = composite.arguments.len();
@@ -185,8 +185,8 @@ impl Writer<'_, '_> {
         let llvm = &self.translation.llvm;
         let bits = 8 * self.composite.bytes(index).unwrap_or(0) as u32;
         let last = branches.len().checked_sub(1).required("a conditional has no branch")?;
-        // If the index is a byte, true selects the first branch. If it is a word, its value is the
-        // number of the branch.
+        // If the index is a byte, true selects the first branch. If the index is a word, the word
+        // is the number of the branch.
         let (first, others): (usize, Vec<(i64, usize)>) = match bits {
             8 => (0, vec![(0, last)]),
             32 => (last, (0..last).map(|branch| (branch as i64, branch)).collect()),

@@ -86,9 +86,9 @@ impl<'s> Body<'_, '_, 's> {
     }
 
     /// Whether a loop for the cpu stores few contiguous elements with little arithmetic. LLVM would
-    /// use one masked vector for such a loop, and on AMD's processors without AVX-512 a masked
-    /// store takes about twenty operations. If the loop calls a function, a single vector is faster
-    /// nevertheless.
+    /// use one masked vector for such a loop. On AMD's processors without AVX-512 a masked store
+    /// takes about twenty operations. Loops that call a function are excluded, because for them one
+    /// masked vector is still faster.
     fn is_short_copy(&self, operands: &[Val], body: &Region) -> bool {
         let &[lower, upper, step] = operands else { return false };
         let bounds = [lower, upper, step].map(|value| self.llvm().as_constant(value));
@@ -168,8 +168,8 @@ fn stays(op: &Operation) -> bool {
     matches!(op.attribute("fusebox.unroll"), Some(Attribute::Str(wish)) if wish == "never")
 }
 
-/// Counts the reads in a loop's body whose address depends on another read. In a vectorised loop
-/// each of these reads is a gather.
+/// Counts the indirect reads in a loop's body: the reads at addresses that depend on another read.
+/// In a vectorised loop each indirect read is a gather.
 fn gathers(body: &Region) -> usize {
     let mut read: HashSet<Value> = HashSet::new();
     let mut count = 0;

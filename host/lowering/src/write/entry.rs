@@ -27,9 +27,9 @@ pub(super) fn write<'s>(
     }
 }
 
-/// Writes the body as a separate function, which composites can call. Its parameters have the facts
-/// about the buffers as attributes. A visible function loads the addresses of the buffers and calls
-/// the separate function.
+/// Writes the body as a separate function, which composites can call. The parameters of this
+/// function have the facts about the buffers as attributes. If the kernel is visible, also writes a
+/// visible function that loads the addresses of the buffers and calls the separate function.
 fn on_host<'s>(
     translation: &mut Translation<'_>,
     entry: &'s Function,

@@ -22,7 +22,7 @@ pub(super) struct Body<'b, 't, 's> {
     pub(super) source: &'s Function,
     values: Vec<Option<Val>>,
     pub(super) ids: Option<Ids<'b>>,
-    /// Number of lanes, if vectors represent the scalars of the source.
+    /// Number of lanes, if vectors represent the scalars of the source function.
     pub(super) lanes: Option<u32>,
     current: Option<&'s Operation>,
 }
@@ -196,7 +196,7 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         Ok(vector)
     }
 
-    /// Returns a constant integer, `f32` or `f64` from its bytes in memory.
+    /// Converts an element's bytes in memory to a constant integer, `f32` or `f64`.
     fn element_constant(&self, bytes: &[u8], element: Scalar) -> Done<Val> {
         let llvm = self.llvm();
         let bits = bytes.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte)) as i64;
@@ -212,8 +212,8 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
 }
 
 impl Translation<'_> {
-    /// Returns the LLVM type of an integer, a float with instructions on targets, a vector, a tile
-    /// or a pointer.
+    /// Returns the LLVM type of an integer, a float, a vector, a tile or a pointer. Fails for float
+    /// formats that LLVM lacks.
     pub(super) fn type_of(&self, ty: &Type) -> Done<Ty> {
         let llvm = &self.llvm;
         let known = match ty {

@@ -1,7 +1,7 @@
 //! Writes functions of the math library. Kernels inline these functions. If inlining would make a
-//! kernel too long, the kernel calls functions of scalars and of vectors instead.
+//! kernel too long, the kernel instead calls the functions, and their versions for vectors.
 //!
-//! An attribute tells LLVM's vectoriser the names of the vector functions, and the vectoriser
+//! An attribute lists the names of the vector functions for LLVM's vectoriser. The vectoriser
 //! chooses the number of lanes. Before the vectoriser runs, vector functions are only declared.
 //! Afterwards the bodies of the chosen vector functions are written.
 
@@ -49,8 +49,8 @@ impl Translation<'_> {
         Ok(copied > most)
     }
 
-    /// Returns the function of the math library for the kernel that is being written. Declares it
-    /// if necessary.
+    /// Returns the LLVM function for a symbol of the math library. The current kernel decides
+    /// between the called and the inlined version. Declares the function if necessary.
     pub(super) fn math_function(&mut self, symbol: &'static str, parameters: &[Ty], results: &[Ty]) -> Declared {
         let is_called = self.is_math_called;
         if let Some(known) = self.math.get(&(symbol, is_called)) {
@@ -97,8 +97,8 @@ impl Translation<'_> {
         Ok(defined)
     }
 
-    /// Declares a function for each number of lanes, and tells the vectoriser the names of these
-    /// functions.
+    /// Declares a vector function for each number of lanes. Attaches the names of these functions
+    /// to the scalar function for the vectoriser.
     fn declare_vectors(&mut self, scalar: &Function, symbol: &str, declared: &Declared) {
         let name = name_of(symbol, true);
         let llvm = &self.llvm;

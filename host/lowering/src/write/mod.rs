@@ -31,18 +31,19 @@ use math::VectorFunction;
 pub(crate) struct Translation<'t> {
     pub(crate) llvm: Module,
     target: &'t TargetInfo,
-    /// Kernels that are already written, by name. Composites may call these kernels.
+    /// Kernels that are already written. Composites may call these kernels. The key is the kernel's
+    /// name.
     callees: HashMap<String, Callee>,
     /// Functions of the current kernel.
     own: HashMap<String, Declared>,
     /// Functions of the simulator that are already declared.
     shared: HashMap<&'static str, Declared>,
-    /// Functions of the math library that kernels use. The key is the name, and whether the
-    /// function is called (`true`) or inlined.
+    /// Functions of the math library that kernels use. The key is the name, and `true` for a called
+    /// function or `false` for an inlined function.
     math: BTreeMap<(&'static str, bool), Declared>,
     /// Cache of lowered definitions of functions of the math library.
     definitions: HashMap<&'static str, Function>,
-    /// Declared vector functions, defined after the vectoriser has run.
+    /// Vector functions that are declared. They are defined after the vectoriser has run.
     vector_math: Vec<VectorFunction>,
     /// Whether the current kernel calls math functions instead of inlining them.
     is_math_called: bool,
@@ -68,7 +69,7 @@ const READS_ARGUMENTS: u64 = 1;
 
 type Outcome<'s> = Result<(), (Option<&'s Operation>, Unsupported)>;
 
-/// Whether a function only reads memory, assuming that its callees only read too.
+/// Whether a function has no effect except reading memory. Assumes the same of its callees.
 fn only_reads(function: &Function) -> bool {
     let mut only_reads = true;
     function.body.walk(&mut |op| {
@@ -148,9 +149,9 @@ impl<'t> Translation<'t> {
         let parameters = parameters.collect::<Result<Vec<Ty>, Unsupported>>()?;
         let results = function.results.iter().map(|ty| self.type_of(ty)).collect::<Result<Vec<Ty>, Unsupported>>()?;
         let declared = self.declared(&function.name, &parameters, &results);
-        // LLVM must not inline the functions that remain after `stages/inline.rs`. For a chain of
-        // functions that each call the next one twice, LLVM's inliner would take time exponential
-        // in the length.
+        // LLVM must not inline the functions that remain after `stages/inline.rs`. Suppose that
+        // each function in a chain calls the next function twice. The time of LLVM's inliner would
+        // then be exponential in the length of the chain.
         self.llvm.add_attribute(declared.function, u32::MAX, "noinline", 0);
         self.own.insert(function.name.clone(), declared);
         Ok(())

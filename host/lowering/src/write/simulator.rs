@@ -66,7 +66,8 @@ impl<'s> Body<'_, '_, 's> {
         self.call_simulator("fusebox_simt_barrier", &[int], &[site], None);
     }
 
-    /// Writes a shuffle. Returns the word of the lane that is `distance` above this lane.
+    /// Writes a shuffle. Returns the word of the lane whose number is larger than this lane's by
+    /// `distance`.
     pub(super) fn simulated_shuffle(&mut self, op: &'s Operation, word: Val, distance: i64) -> Val {
         let site = self.site(op);
         let llvm = self.llvm();
@@ -75,8 +76,8 @@ impl<'s> Body<'_, '_, 's> {
         self.call_simulator("fusebox_simt_shuffle_down", &[long, int, int], &arguments, Some(long))
     }
 
-    /// Writes a warp's product of matrices. One call passes all words to the simulator, then one
-    /// call per sum returns the new sums.
+    /// Writes a warp's product of matrices. One call passes all words to the simulator. Then one
+    /// further call per sum returns the new sum.
     pub(super) fn simulated_product(
         &mut self,
         op: &'s Operation,

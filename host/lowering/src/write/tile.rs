@@ -1,5 +1,5 @@
-//! Writes operations on tile registers. They become intrinsics for which LLVM chooses the registers
-//! and configures the registers' shapes.
+//! Writes operations on tile registers as intrinsics. LLVM chooses the registers and configures
+//! their shapes.
 
 use fusebox_core::ir::{OpKind, Operation, Scalar, Value};
 

@@ -32,7 +32,7 @@ impl<'s> Body<'_, '_, 's> {
             }
             OpKind::Shuffle => {
                 let lanes = op.integers("mask").unwrap_or_default();
-                // -1 would be a lane with an undefined value.
+                // The number -1 would request a lane with an undefined value.
                 if lanes.is_empty() || lanes.iter().any(|&lane| lane < 0) {
                     return Unsupported::because("its mask leaves lanes undefined");
                 }

@@ -31,8 +31,8 @@ impl Device {
         }
         let context = CudaContext::new(0).map_err(|e| load_error("opening the first GPU", e))?;
         // One stream executes all work in order. The crate cudarc can record events that order the
-        // uses of a buffer on several streams, which would only cost time here. SAFETY: no buffer
-        // is used on two streams.
+        // uses of a buffer on several streams. With one stream, these events would only cost time.
+        // SAFETY: no buffer is used on two streams.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(|e| load_error("making a stream", e))?;
         let device = Device { context, stream };

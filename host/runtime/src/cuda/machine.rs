@@ -24,16 +24,16 @@ use crate::{Allocation, AllocationKind, CodeImage, Executable, LoadError, RunErr
 pub struct Cuda {
     kernels: Vec<LoadedFunction>,
     host_ops: Vec<LoadedHostOp>,
-    /// For each host operation, the matrix product that the GPU computes instead of the host, if
-    /// the operation is one.
+    /// For each host operation, the matrix product that the GPU computes instead of the host.
+    /// `None` if the host executes the operation.
     products: Vec<Option<LoadedProduct>>,
     buffers: Vec<CudaSlice<u8>>,
     device: Device,
 }
 
 impl Cuda {
-    /// Loads the code, which is compiled for the compute capability `wanted`, and allocates the
-    /// buffers on the GPU. Fails if there is no GPU, if the GPU is older than `wanted`, or if
+    /// Loads the code and allocates the buffers on the GPU. The code is compiled for the compute
+    /// capability `wanted`. Fails if there is no GPU, if the GPU is older than `wanted`, or if
     /// memory is short.
     pub fn load(executable: &Executable, wanted: u32, host_ops: Vec<LoadedHostOp>) -> Result<Cuda, LoadError> {
         let device = Device::open()?;
@@ -161,8 +161,9 @@ impl Machine for Cuda {
     }
 }
 
-/// Loads, for cuBLASLt, the host operations that are matrix products. The host executes a product
-/// without elements, or with a contracted dimension of size 0.
+/// Loads a cuBLASLt product for each host operation that is a matrix product. Omits products
+/// without elements and products with a contracted dimension of size 0, because the host executes
+/// these products.
 fn products(device: &Device, ops: &[LoadedHostOp]) -> Result<Vec<Option<LoadedProduct>>, LoadError> {
     let all: Vec<Option<&Product>> = ops.iter().map(|op| op.product().filter(|product| !product.is_empty())).collect();
     if all.iter().all(Option::is_none) {
@@ -179,8 +180,7 @@ fn buffer(slice: &Slice) -> Result<Buffer, RunError> {
     bytes.and_then(Buffer::zeroed).ok_or(RunError::Memory { bytes: slice.bytes })
 }
 
-/// Checks that the code was not compiled for a GPU newer than this one. Code compiled for an older
-/// GPU can run.
+/// Checks that the code was compiled for this GPU or an older GPU. Code for an older GPU can run.
 fn check_capability(wanted: u32, card: u32) -> Result<(), LoadError> {
     if wanted <= card {
         return Ok(());

@@ -58,7 +58,8 @@ pub struct LoadedProduct {
     form: CublasProduct,
     library: Arc<CublasLibrary>,
     description: CublasObject<sys::cublasLtMatmulDesc_t>,
-    /// Layouts of the two factors, in the order in which cuBLASLt takes them, and of the result.
+    /// Memory layouts of three matrices: first the two factors in cuBLASLt's order, then the
+    /// result.
     layouts: [CublasObject<sys::cublasLtMatrixLayout_t>; 3],
     algorithm: sys::cublasLtMatmulAlgo_t,
 }
@@ -102,7 +103,7 @@ impl LoadedProduct {
     }
 
     /// Computes the product. `left`, `right` and `to` are the addresses of the two operands and of
-    /// the result. Their buffers must have the sizes of their shapes.
+    /// the result. The buffers at these addresses must have the sizes of the shapes.
     pub fn run(&self, device: &Device, [left, right]: [CUdeviceptr; 2], to: CUdeviceptr) -> Result<(), RunError> {
         let (width, one) = (self.product.element.byte_size() as u64, one(self.product.element));
         let zero = [0u8; 16];
@@ -143,7 +144,7 @@ impl LoadedProduct {
 /// of `lines` elements. A column starts `leading_dimension` elements after the previous column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CublasMatrix {
-    /// Whether the column-major matrix is the transpose of the factor of the product.
+    /// Whether the column-major matrix is the transpose of the product's factor.
     transposed: bool,
     lines: usize,
     columns: usize,
@@ -230,8 +231,8 @@ impl CublasProduct {
     }
 }
 
-/// The types that cuBLASLt uses for one element type: of elements, of the computation and of the
-/// scale factors.
+/// cuBLASLt's types for one element type: the type of elements, the type of the computation, and
+/// the type of scale factors.
 struct CublasTypes {
     data: sys::cudaDataType,
     compute: sys::cublasComputeType_t,
@@ -258,8 +259,8 @@ impl CublasTypes {
     }
 }
 
-/// Returns the bytes of the number one, as a real or complex number. cuBLASLt takes this number as
-/// the factor by which it scales the product.
+/// Returns the bytes of the number one, as a real or complex number. This number is the scale
+/// factor that cuBLASLt applies to the product.
 fn one(element: ElementType) -> [u8; 16] {
     let mut bytes = [0; 16];
     match element.real_part() {

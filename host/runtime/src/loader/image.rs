@@ -25,8 +25,9 @@ pub struct LoadedObject {
 }
 
 impl LoadedObject {
-    /// Links a relocatable x86-64 ELF object and loads it. Fails for other files, for objects that
-    /// refer to unknown symbols, and for objects that use ELF features which kernels do not need.
+    /// Links a relocatable x86-64 ELF object and loads it. Fails for other files and for objects
+    /// that refer to unknown symbols. Also fails for objects with ELF features that kernels do not
+    /// need.
     pub fn load(bytes: &[u8], sites: &[String]) -> Result<LoadedObject, LoadError> {
         let file = object::File::parse(bytes).map_err(|e| LoadError::Object(e.to_string()))?;
         if file.architecture() != object::Architecture::X86_64 || file.kind() != object::ObjectKind::Relocatable {
@@ -41,7 +42,7 @@ impl LoadedObject {
         Ok(LoadedObject { mapping, functions: plan.functions(&file), sites: sites.to_vec() })
     }
 
-    /// Returns the description of the position in a kernel's code that has the number `number`.
+    /// Returns the description of position number `number` in a kernel's code.
     pub fn site(&self, number: i32) -> Option<&str> {
         usize::try_from(number).ok().and_then(|n| self.sites.get(n)).map(String::as_str)
     }
@@ -145,8 +146,8 @@ impl ImageLayout {
         self.sections.iter().map(|(&index, place)| (index, place))
     }
 
-    /// Returns the offset to which code refers for the symbol. This is the definition of the symbol
-    /// or, for an undefined symbol, the stub that jumps to the symbol's address.
+    /// Returns the offset that code uses for the symbol: the offset of the symbol's definition. For
+    /// an undefined symbol, returns the offset of the stub that jumps to the symbol's address.
     pub fn symbol<'a>(&self, symbol: &impl ObjectSymbol<'a>) -> Option<usize> {
         self.stubs.get(&symbol.index()).copied().or_else(|| self.defined(symbol))
     }
@@ -173,7 +174,7 @@ fn too_large() -> LoadError {
     LoadError::Object(format!("the object takes more than {MOST_BYTES} bytes"))
 }
 
-/// Whether a section is loaded. The loader loads code and constants. It does not load unwind
+/// Whether a section is loaded. The loader loads code and constants. The loader ignores unwind
 /// tables, notes and debug information.
 fn is_loaded(kind: SectionKind) -> bool {
     matches!(

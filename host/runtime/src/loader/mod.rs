@@ -1,9 +1,9 @@
 //! Links and loads the objects that the compiler writes.
 //!
-//! Kernels are pure functions of their arguments. Their objects hold code and read-only data, and
-//! refer to a few runtime symbols. So this small linker copies an object into one writable mapping,
-//! applies the relocations, and makes the mapping read-only and executable. It needs no other
-//! features of a linker.
+//! Kernels are pure functions of their arguments. The objects of kernels hold code and read-only
+//! data, and refer to a few runtime symbols. So this small linker copies an object into one
+//! writable mapping, applies the relocations, and makes the mapping read-only and executable. The
+//! linker needs no other features.
 
 mod image;
 mod relocate;

@@ -3,8 +3,9 @@
 use std::io::{self, Seek, SeekFrom, Write};
 
 /// A writer that reports no error before [`DeferredErrorWriter::finish`]. After a failed write, it
-/// discards all further data. The archive writer of the crate zip needs such a writer: after a
-/// write error, its destructor would continue from an unexpected state.
+/// discards all further data. The archive writer of the crate zip needs a writer that reports no
+/// errors. After a write error, the destructor of the archive writer would continue from an
+/// unexpected state.
 pub(super) struct DeferredErrorWriter<W> {
     inner: W,
     error: Option<io::Error>,
@@ -18,12 +19,12 @@ impl<W: Write + Seek> DeferredErrorWriter<W> {
         DeferredErrorWriter { inner, error: None, position: 0, length: 0 }
     }
 
-    /// Returns the first error of all writes and seeks, if there was one.
+    /// Returns the first error of all writes and seeks, if any of them failed.
     pub fn finish(self) -> io::Result<()> {
         self.error.map_or(Ok(()), Err)
     }
 
-    /// Calls `work`, unless an earlier call of `work` has failed. Stores the error if `work` fails.
+    /// Calls `work`, unless an earlier write or seek has failed. Stores the error if `work` fails.
     fn attempt(&mut self, work: impl FnOnce(&mut W) -> io::Result<()>) {
         if self.error.is_none() {
             self.error = work(&mut self.inner).err();

@@ -4,7 +4,7 @@ use fusebox_core::hlo::ElementType;
 
 use super::NpzFault;
 
-/// Returns the name of numpy's dtype for an element type, as `numpy.save` writes the name on a
+/// Returns the name of numpy's dtype for an element type. `numpy.save` writes this name on a
 /// little-endian machine.
 pub(super) fn descriptor(ty: ElementType) -> String {
     match ty {
@@ -37,7 +37,7 @@ pub(super) fn check(found: &str, ty: ElementType) -> Result<(), NpzFault> {
     Err(NpzFault::Type { found: found.into(), wanted, element_type: ty.to_string(), hint })
 }
 
-/// Converts an element of one byte to the form of literals: a `pred` becomes 0 or 1, and an integer
+/// Converts an element of one byte to the form of literals. A `pred` becomes 0 or 1. An integer
 /// narrower than a byte is extended to the whole byte.
 pub(super) fn canonical(ty: ElementType, byte: u8) -> u8 {
     let bits = ty.bits();

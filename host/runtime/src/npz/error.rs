@@ -55,7 +55,7 @@ pub enum NpzFault {
         /// Number of array leaves of the parameters.
         wanted: usize,
     },
-    /// The file has no array with one of the required names.
+    /// A required array is missing in the file.
     #[error("there is no arr_{number}; the arrays must be named arr_0 to arr_{}", wanted - 1)]
     Missing {
         /// Number of the first missing array.
@@ -78,7 +78,7 @@ pub enum NpzFault {
         /// Advice for this fault; may be empty.
         hint: &'static str,
     },
-    /// The dimensions of an array differ from those of its parameter.
+    /// The dimensions of an array differ from the dimensions of its parameter.
     #[error("shape {found:?} was found, but [{wanted}] is wanted")]
     Dimensions {
         /// Dimensions in the file.

@@ -1,6 +1,6 @@
 //! Reads and writes `.npz` files. The arrays have the names that `numpy.savez` uses: `arr_0`,
-//! `arr_1`, and so on. They are the array leaves of the parameters or of the result, in order.
-//! Elements of types that numpy lacks are stored as raw bytes.
+//! `arr_1`, and so on. The arrays of a file are the array leaves of the parameters or of the
+//! result, in order. Elements of types that numpy lacks are stored as raw bytes.
 
 mod array_file;
 mod deferred_error;
@@ -23,8 +23,8 @@ pub use error::{NpzError, NpzFault};
 /// Reads the values of the parameters from a file: one literal per parameter.
 ///
 /// # Errors
-/// If the file cannot be read, or its arrays do not match the array leaves of the parameters in
-/// number, type and dimensions.
+/// If the file cannot be read. Also if its arrays and the array leaves of the parameters differ in
+/// number, type or dimensions.
 pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, NpzError> {
     let located = |fault: NpzFault| NpzError::new(path, None, fault);
     // Accept a file of any size, because memory is allocated only for the arrays of the parameters.

@@ -72,8 +72,8 @@ fn every_type_survives_the_way_through_a_file() {
     }
 }
 
-/// Checks that the error is `StorageFull`, whichever write finds the disk full. The crate zip must
-/// not fail in another way.
+/// Checks that a full disk results in the error `StorageFull`, for every write that may fail. The
+/// crate zip must not fail in another way.
 #[test]
 fn a_full_disk_is_told_wherever_it_is_full() {
     struct Full {

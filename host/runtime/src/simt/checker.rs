@@ -5,9 +5,9 @@ use super::history::{AccessKind, Event, History, HistoryTooLarge};
 use crate::{Access, KernelArgument};
 
 pub struct Checker {
-    /// The memories of the kernel's arguments, followed by those of the tiles.
+    /// The memories of the kernel's arguments, followed by the memories of the tiles.
     memories: Vec<WatchedMemory>,
-    /// Index of the memory of the last access. The search for a memory starts with this one,
+    /// Index of the memory of the last access. The search for a memory starts at this index,
     /// because the next access is often to the same memory.
     last: usize,
     /// The current event: the running thread, its block, and the number of barriers that the block
@@ -64,7 +64,7 @@ impl Checker {
         self.memories.push(WatchedMemory::new(KernelMemory::Tile(number), start, bytes, element_bytes, rule));
     }
 
-    /// Checks and records an access to `bytes` bytes at the address `place`. The access is part of
+    /// Checks and records an access to `bytes` bytes at the address `place`. The access must lie in
     /// the memory that starts at `tensor`. Returns `false` if the kernel must not make the access.
     pub fn access(&mut self, tensor: u64, place: u64, bytes: u64, kind: AccessKind, site: i32) -> bool {
         let now = Event { site, atomic: kind == AccessKind::Atomic, ..self.now };
@@ -152,7 +152,7 @@ impl WatchedMemory {
     /// Returns the memory of an argument. Returns `None` for an empty argument, because an empty
     /// buffer may start at any address. Returns `None` also if a later argument has the same
     /// address. This is the case for a parameter whose buffer an in-place output reuses. Accesses
-    /// to both then follow the rule of the output.
+    /// to the parameter and to the output then follow the rule of the output.
     fn argument(all: &[(&KernelArgument, u64)], number: usize) -> Option<WatchedMemory> {
         let (argument, start) = all[number];
         let later = all[number + 1..].iter().any(|&(other, place)| other.bytes > 0 && place == start);

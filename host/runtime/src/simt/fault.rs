@@ -21,8 +21,8 @@ pub enum KernelMemory {
     Unknown,
 }
 
-/// The state of a thread for which another thread waits in vain, because it is not at the same
-/// barrier, shuffle or product.
+/// The state of a thread that has not come to the barrier, shuffle or product at which another
+/// thread waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OtherThread {
     /// The thread with this number has ended.
@@ -65,7 +65,7 @@ pub enum FaultKind {
         memory: KernelMemory,
         element: usize,
     },
-    /// A read of an element that has no value, because no thread has written it.
+    /// A read of an element without a value: no thread has written the element before.
     Uninitialised {
         memory: KernelMemory,
         element: usize,
@@ -81,7 +81,8 @@ pub enum FaultKind {
     NoMemory {
         bytes: u64,
     },
-    /// An integer division without a result: by zero, or of the lowest number by -1.
+    /// An integer division without a result: a division by zero, or the division of the lowest
+    /// number by -1.
     Division,
     Endless,
     /// A barrier that only some threads of the block reach.

@@ -87,8 +87,8 @@ impl Drop for Fibers {
     fn drop(&mut self) {
         for mut fiber in self.all.drain(..) {
             // SAFETY: the stack frames that remain belong to the kernel, to functions that the
-            // kernel calls, and to `body`. They own no resources, so they can be discarded. They
-            // could not be unwound, because kernels have no unwind tables.
+            // kernel calls, and to `body`. The frames own no resources, so they can be discarded.
+            // The frames could not be unwound, because kernels have no unwind tables.
             unsafe { fiber.force_reset() };
             STACKS.with_borrow_mut(|stacks| {
                 if stacks.len() < MOST_KEPT {

@@ -7,8 +7,9 @@ use super::simulator::{GridStop, Simulator};
 use crate::RunError;
 use crate::kernel::LoadedKernel;
 
-/// Runs one launch of a kernel, block by block. Fails if the simulator finds a fault, for example
-/// an element of a write-once output that is not written exactly once, or if memory is short.
+/// Runs one launch of a kernel, block by block. Fails if memory is short or if the simulator finds
+/// a fault. For example, it is a fault if an element of a write-once output is not written exactly
+/// once.
 pub fn run_grid(kernel: &LoadedKernel, addresses: &[*mut u8], order: ThreadOrder) -> Result<(), RunError> {
     super::trace::launch(&kernel.image.symbol);
     let simulator = Simulator::new(kernel, addresses, order);
@@ -35,8 +36,8 @@ fn run_blocks(kernel: &LoadedKernel, simulator: &Simulator, order: ThreadOrder) 
     (0..blocks).try_for_each(|turn| simulator.run_block(order.at(turn, blocks) as u32, &mut fibers))
 }
 
-/// Returns the name of a memory for messages. It contains the name of the argument's instruction in
-/// the program.
+/// Returns the name of a memory for messages. For an argument, the result contains the name of the
+/// argument's instruction in the program.
 fn name_of(kernel: &LoadedKernel, memory: KernelMemory) -> String {
     let arguments = &kernel.image.arguments;
     let parameters = arguments.iter().filter(|argument| argument.access == crate::Access::Read).count();

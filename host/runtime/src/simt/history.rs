@@ -1,9 +1,10 @@
 //! Records which threads have accessed each element of a memory, and detects data races.
 //!
-//! Two accesses are ordered if the same thread makes both, or if two threads of the same block make
-//! them and there is a barrier between the accesses. Accesses by different blocks are never
-//! ordered, although the simulator runs one block after the other. Two unordered accesses to the
-//! same element are a race if at least one of them writes and at least one is not atomic.
+//! Two accesses are ordered if the same thread makes both accesses. They are also ordered if two
+//! threads of the same block make the accesses with a barrier between them. Accesses by different
+//! blocks are never ordered, although the simulator runs one block after the other. Two unordered
+//! accesses to the same element are a race if at least one access writes and at least one access is
+//! not atomic.
 
 use crate::memory::Buffer;
 
@@ -16,7 +17,8 @@ pub enum AccessKind {
     Atomic,
 }
 
-/// An access by a thread: which thread, between which barriers, and at which position in the code.
+/// An access by a thread: the thread, the number of barriers before the access, and the position in
+/// the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     pub block: u32,
@@ -52,8 +54,8 @@ impl Event {
     }
 }
 
-/// The kind and the event of an earlier access that conflicts with a later one, if there is such an
-/// access.
+/// The kind and the event of an earlier access that conflicts with a later access. `None` if no
+/// earlier access conflicts.
 type Conflict = Option<(AccessKind, Event)>;
 
 /// The error that `bytes` bytes of memory for a history cannot be allocated.
@@ -89,9 +91,10 @@ impl Events {
     }
 }
 
-/// For each element of a memory, the accesses with which a later access may conflict. For reads and
-/// for writes, the history holds at most one access of each of two threads. This suffices: any
-/// later access is by a thread other than at least one of the two.
+/// For each element of a memory, the accesses with which a later access may conflict. The history
+/// of an element holds reads by at most two threads and writes by at most two threads, one access
+/// per thread. Two threads suffice, because the thread of a later access differs from at least one
+/// of them.
 #[derive(Debug)]
 pub struct History {
     elements: usize,
@@ -102,8 +105,8 @@ pub struct History {
 }
 
 impl History {
-    /// Creates the history of a memory. If `of_block` holds, each block has a separate memory,
-    /// otherwise all blocks share one.
+    /// Creates the history of a memory. If `of_block` holds, each block has a separate memory.
+    /// Otherwise all blocks share the memory.
     pub fn new(elements: usize, of_block: bool) -> History {
         History { elements, writes: Default::default(), reads: Default::default(), of_block }
     }
@@ -119,8 +122,8 @@ impl History {
         (0..self.elements).find(|&element| self.writes[0].get(element).is_none())
     }
 
-    /// Records an access. Returns an earlier access that conflicts with it, if there is one. Fails
-    /// if memory for the history is short.
+    /// Records an access. Returns an earlier access that conflicts with this access. Returns `None`
+    /// if no access conflicts. Fails if memory for the history is short.
     pub fn record(&mut self, element: usize, kind: AccessKind, now: Event) -> Result<Conflict, HistoryTooLarge> {
         let conflict = self.conflict(element, kind, now);
         let events = if kind == AccessKind::Read { &mut self.reads } else { &mut self.writes };
@@ -173,7 +176,7 @@ mod tests {
     }
 
     /// Records accesses to one element, in order. Returns whether the last access conflicts with an
-    /// earlier one.
+    /// earlier access.
     fn races(of_block: bool, accesses: &[(AccessKind, u32, u16, u32)]) -> bool {
         let mut history = History::new(1, of_block);
         let mut last = None;

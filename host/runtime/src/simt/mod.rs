@@ -125,8 +125,9 @@ extern "C" fn fusebox_simt_barrier(site: i32) {
     }
 }
 
-/// Sends `word` to the lane `distance` below, and returns the word of the lane `distance` above. If
-/// the lane above does not exist, returns `word`.
+/// Exchanges words between lanes. Sends `word` to the lane whose number is smaller by `distance`,
+/// and returns the word of the lane whose number is larger by `distance`. Returns `word` if no lane
+/// has this larger number.
 extern "C" fn fusebox_simt_shuffle_down(word: u64, distance: i32, site: i32) -> u64 {
     current().map_or(word, |simulator| simulator.shuffle_down(word, distance, site))
 }
@@ -159,8 +160,8 @@ extern "C" fn fusebox_simt_sum(number: i32) -> u64 {
     current().map_or(0, |simulator| simulator.sum(number))
 }
 
-/// Adds the running thread's share of a product of two tiles to its sums. The thread has `columns /
-/// 2` sums.
+/// Multiplies two tiles and adds the product to the sums. The running thread computes only its
+/// `columns / 2` elements of the product, one per sum.
 #[allow(clippy::too_many_arguments, reason = "a kernel calls it")]
 extern "C" fn fusebox_simt_multiply_tiles(
     left: *const u8,

@@ -6,18 +6,18 @@ use fusebox_core::random::SplitMix64;
 /// do not depend on this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ThreadOrder {
-    /// Ascending.
+    /// Ascending numbers.
     #[default]
     Forward,
-    /// Descending.
+    /// Descending numbers.
     Reverse,
     /// A pseudo-random order with this seed.
     Seeded(u64),
 }
 
 impl ThreadOrder {
-    /// Returns the number of the item that runs as the `turn`-th of `count` items. `turn` counts
-    /// from 0. Each item runs exactly once.
+    /// Returns the number of the item that runs at position `turn` in the order of `count` items.
+    /// The first position is 0. Each item runs exactly once.
     pub fn at(self, turn: u64, count: u64) -> u64 {
         match self {
             ThreadOrder::Forward => turn,

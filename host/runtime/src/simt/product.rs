@@ -10,8 +10,8 @@ use std::collections::hash_map::Entry;
 
 use fusebox_core::ir::{Float, MOST_PRODUCT_WORDS, MatrixProduct, PRODUCT_LANES, Scalar, TILE_SQUARE, group_place};
 
-/// The words of the operands that a lane holds, followed by its sums. Unused entries are at the
-/// end. Each value starts at the lowest bit of its entry.
+/// The operand words that a lane holds, followed by the lane's sums. Unused entries are at the end.
+/// Each value starts at the lowest bit of its entry.
 pub type Words = [u64; MOST_PRODUCT_WORDS];
 
 /// Computes a product from the words and the sums of all lanes. Returns the new sums of each lane.
@@ -46,8 +46,8 @@ pub fn multiplied(product: MatrixProduct, lanes: &[Words]) -> Vec<Words> {
 }
 
 /// Unpacks a word into `elements`. The elements of a word are adjacent along the contracted
-/// dimension, in one row of the left operand or one column of the right operand (`line`), from
-/// index `step` on.
+/// dimension, and begin at index `step`. All of them are in row `line` of the left operand or in
+/// column `line` of the right operand.
 fn scatter(product: MatrixProduct, word: u64, [line, step]: [i64; 2], elements: &mut [u64]) {
     let bits = product.factor().bits();
     let mask = u64::MAX >> (64 - bits);
@@ -96,7 +96,7 @@ pub struct TileProduct {
     /// dimension.
     pub strides: [i64; 2],
     /// For each tile, whether the elements of a square are contiguous along the contracted
-    /// dimension. Otherwise they are contiguous along the other dimension.
+    /// dimension. Otherwise the elements are contiguous along the other dimension.
     pub along_steps: [bool; 2],
 }
 
@@ -113,8 +113,8 @@ impl TileProduct {
     }
 
     /// Adds the product to the sums of a thread. `read` takes the number of a tile and an offset in
-    /// bytes, and returns the bits of the element at this offset, or `None` if the thread must not
-    /// read the element. Returns `None` if `read` does.
+    /// bytes. `read` returns the bits of the element at this offset, or `None` if the thread must
+    /// not read the element. Returns `None` if `read` returns `None`.
     pub fn add(&self, thread: i64, sums: &mut [f32], mut read: impl FnMut(usize, i64) -> Option<u16>) -> Option<()> {
         let mut lines: HashMap<(usize, i64), Vec<f32>> = HashMap::new();
         for (number, sum) in sums.iter_mut().enumerate() {

@@ -227,7 +227,7 @@ impl Simulator {
 
     /// Executes the shuffle or the matrix product at which the threads of the running warp wait.
     /// Each thread then receives its word or its sums. Returns `false` if no thread waits at a
-    /// shuffle or a product. Fails if only some threads wait at the same one.
+    /// shuffle or a product. Fails if only some threads wait at the same operation.
     fn exchange(&self) -> Result<bool, GridStop> {
         let warp = &self.warps[self.warp.get()];
         let exchanges = |thread: &&usize| {
@@ -252,7 +252,7 @@ impl Simulator {
         };
         let far = usize::try_from(distance).unwrap_or(WARP);
         // Visit the lanes in ascending order, so that each word is read before it is replaced. A
-        // lane keeps its word if there is no lane `far` above it.
+        // lane keeps its word if no lane has a number that is larger by `far`.
         for lane in 0..warp.len().saturating_sub(far) {
             let word = self.threads[lane_0 + lane + far].word.get();
             self.threads[lane_0 + lane].word.set(word);
@@ -320,8 +320,8 @@ impl Simulator {
         self.wait(ThreadState::Barrier { site });
     }
 
-    /// Sends `word` to the lane `distance` below, and returns the word that the lane `distance`
-    /// above sends. Kernels call this function.
+    /// Sends `word` to the lane whose number is smaller by `distance`. Returns the word that the
+    /// lane sends whose number is larger by `distance`. Kernels call this function.
     pub fn shuffle_down(&self, word: u64, distance: i32, site: i32) -> u64 {
         let thread = &self.threads[self.running.get()];
         thread.word.set(word);

@@ -15,7 +15,7 @@ pub struct ComparedFusion {
     pub source: Source,
 }
 
-/// The fusions to compare, and those that only one side has.
+/// The fusions to compare, and the fusions that only one side has.
 #[derive(Default)]
 pub struct FusionSelection {
     pub compared: Vec<ComparedFusion>,
@@ -24,10 +24,11 @@ pub struct FusionSelection {
     pub only_in_b: Vec<String>,
 }
 
-/// Returns the fusions to compare: those that both sides have and whose name matches the pattern.
-/// Without a pattern, returns the fusions for which the sides build different kernels, or all
-/// common fusions if the sides differ in their lowering. The kernels of another fusebox program are
-/// unknown (`None`). Then all matching fusions of the other side are compared.
+/// Returns the fusions to compare. With a pattern, these are the fusions that both sides have and
+/// whose names match the pattern. Without a pattern, these are the fusions for which the sides
+/// build different kernels; if the sides lower kernels differently, these are all common fusions.
+/// If a side is another fusebox program, its kernels are unknown (`None`). Then all matching
+/// fusions of the other side are compared.
 ///
 /// # Errors
 /// If no fusion matches the pattern.
@@ -77,7 +78,7 @@ fn key(kernel: &Selected) -> Fingerprint {
     Fingerprint::of(&kernel.unit.fusion)
 }
 
-/// Whether two kernels of one fusion differ in emitter, plan or code.
+/// Whether two kernels of one fusion have different emitters, plans or code.
 fn is_different(a: &Selected, b: &Selected) -> bool {
     a.emitter != b.emitter || a.plan != b.plan || a.functions != b.functions
 }

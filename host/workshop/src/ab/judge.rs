@@ -12,20 +12,20 @@ use crate::reference::{Authority, Reference};
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum ResultJudgement {
-    /// Both results are right: rounding explains how they differ from the reference.
+    /// Both results are right: rounding explains their differences from the reference.
     Right {
         /// The source of the reference result.
         by: Authority,
     },
-    /// One or both results are wrong: rounding does not explain how they differ from the reference.
-    /// The texts describe these differences.
+    /// At least one result is wrong: rounding does not explain its difference from the reference.
+    /// `a` and `b` describe the differences of the two sides; `None` if a side is right.
     Wrong {
         /// The source of the reference result.
         by: Authority,
         a: Option<String>,
         b: Option<String>,
     },
-    /// Neither the interpreter nor the bundled emitters have a result.
+    /// Unknown, because neither the interpreter nor the bundled emitters have a result.
     Unknown,
 }
 
@@ -33,7 +33,8 @@ impl ResultJudgement {
     /// Judges the results of both sides on some inputs.
     ///
     /// # Errors
-    /// If the module cannot be read, or the reference fails on inputs whose last bits are changed.
+    /// If the module cannot be read, or if the reference cannot be computed on inputs whose last
+    /// bits are changed.
     pub fn of(trial: &Trial<'_>, inputs: &[Literal], found: [&Literal; 2]) -> Result<ResultJudgement, WorkshopError> {
         let Trial { source, of_part, settings, .. } = *trial;
         let module = source.parse()?;
@@ -55,7 +56,7 @@ impl ResultJudgement {
         })
     }
 
-    /// Returns the sides that are wrong, each with its fault.
+    /// Returns the names of the sides with wrong results, each with a description of the fault.
     pub fn faults(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let [a, b] = match self {
             ResultJudgement::Wrong { a, b, .. } => [a.as_deref(), b.as_deref()],

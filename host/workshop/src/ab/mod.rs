@@ -1,4 +1,5 @@
-//! A/B: compares two sides on one module: the whole program, and each fusion for which they build
+//! A/B: compares two sides on one module. A side is a choice of emitters, or another fusebox
+//! program. The comparison covers the whole program, and each fusion for which the sides build
 //! different kernels.
 //!
 //! ```text
@@ -32,28 +33,30 @@ pub use table::{write, write_summary};
 
 /// Settings common to both sides.
 pub struct ComparisonSettings {
-    /// How to compile; each side replaces the emitters by its own.
+    /// Options of compilation. Each side replaces the emitters in these options by its own
+    /// emitters.
     pub compile: fusebox_compiler::Options,
-    /// The bundled emitters. Their results are the reference where the interpreter is too slow.
+    /// The bundled emitters. If the interpreter is too slow, the results of these emitters are the
+    /// reference.
     pub bundled: Registry,
-    /// How to run.
+    /// Options with which programs run.
     pub run: fusebox_runtime::Options,
-    /// Name of the target, passed to another fusebox program.
+    /// Name of the target, as an argument for another fusebox program.
     pub target: String,
     /// Inputs of the program. Fusions in isolation run on random inputs.
     pub inputs: InputChoice,
-    /// Pattern of the names of fusions to compare. `None`: fusions for which the sides build
-    /// different kernels.
+    /// Pattern that selects the fusions to compare by name. `None` selects the fusions for which
+    /// the sides build different kernels.
     pub fusion: Option<glob::Pattern>,
-    /// How much to measure.
+    /// Number of pairs to measure, and limits of the measurement.
     pub effort: Effort,
 }
 
 /// Compares two sides on a module.
 ///
 /// # Errors
-/// If a side does not compile or run the module, the sides' interfaces differ, or no fusion matches
-/// the pattern.
+/// If a side cannot compile or run the module, or if no fusion matches the pattern. Also if the
+/// shapes of parameters or results differ between the sides.
 pub fn compare(
     source: &Source,
     a: &Side,

@@ -19,7 +19,7 @@ pub struct ComparisonReport {
     pub module: String,
     /// The target of compilation.
     pub target: String,
-    /// The sides, as the user wrote them.
+    /// The two sides, as the user wrote them.
     pub a: String,
     pub b: String,
     /// The whole program.
@@ -40,9 +40,10 @@ pub struct Comparison {
     pub b: SideFigures,
     /// Whether the results of one execution on the same inputs are right.
     pub judged: ResultJudgement,
-    /// How far these results differ from each other.
+    /// Number and size of the differences between the two results.
     pub results: Agreement,
-    /// Times. Empty on the simulator and if a result is wrong, as times would be meaningless.
+    /// Measured times, for each state of the caches. Empty on the simulator, and if a result is
+    /// wrong, because times would be meaningless.
     pub measured: Vec<MeasuredTimes>,
 }
 
@@ -51,7 +52,8 @@ pub struct Comparison {
 pub struct SideFigures {
     /// Emitter, version and knobs of each kernel.
     pub kernels: Vec<String>,
-    /// Bytes that the kernels read and write according to their plans' maps, each element once.
+    /// Numbers of bytes that the kernels read and write according to the maps of their plans. Each
+    /// element counts once.
     pub bytes_read: u64,
     pub bytes_written: u64,
     /// Work of the kernels, as the number of additions that take the same time; 0 for another
@@ -60,14 +62,14 @@ pub struct SideFigures {
     /// Warnings of the compiler, for example about fusions that a chosen emitter declines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Time from text to executable.
+    /// Milliseconds from the module's text to the executable.
     pub compile_ms: f64,
-    /// Bytes of machine code, or of PTX.
+    /// Number of bytes of machine code, or of PTX.
     pub code_bytes: u64,
-    /// Report of NVIDIA's assembler on the kernels, if it is installed.
+    /// Report of NVIDIA's assembler on each kernel. Empty if the assembler is not installed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gpu: Vec<GpuKernelFigures>,
-    /// Text of all kernels after each stage of lowering, by the name of the stage.
+    /// Text of all kernels after each stage of lowering. The key is the name of the stage.
     #[serde(skip)]
     pub texts: BTreeMap<&'static str, String>,
 }
@@ -77,8 +79,8 @@ pub struct SideFigures {
 pub struct GpuKernelFigures {
     #[serde(flatten)]
     pub quality: KernelQuality,
-    /// Number of threads that can be resident on a multiprocessor at once, as a fraction of its
-    /// limit.
+    /// Number of threads that can be resident on a multiprocessor at once, as a fraction of the
+    /// multiprocessor's limit.
     pub occupancy: Option<f64>,
 }
 
@@ -93,19 +95,20 @@ pub struct MeasuredTimes {
     /// B's time divided by A's.
     pub ratio: Interval,
     pub verdict: Verdict,
-    /// Number of pairs that were measured again because something else ran on the machine.
+    /// Number of pairs that were measured again because the first measurement was disturbed.
     pub repeated: usize,
-    /// Number of pairs that were used although something else ran on the machine.
+    /// Number of pairs that are used although their measurement was disturbed.
     pub disturbed: usize,
-    /// For each side, the least time in which the machine can do the work of its kernels.
+    /// For each side, the least time in which the machine can execute the work of the side's
+    /// kernels.
     pub roof: [Roof; 2],
-    /// The pairs, in order of measurement: microseconds of A and of B.
+    /// The pairs of times in the order of measurement: microseconds of A and of B.
     #[serde(skip)]
     pub times: Vec<[f64; 2]>,
 }
 
 impl ComparisonReport {
-    /// Returns the comparisons of the program and of the fusions.
+    /// Returns the comparison of the whole program, followed by those of the fusions.
     pub fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
         [&self.program].into_iter().chain(&self.fusions)
     }

@@ -1,4 +1,4 @@
-//! One side of a comparison: its compiler, and the result of compiling with it.
+//! One side of a comparison: the compiler of the side, and the module that it has compiled.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,14 @@ use crate::{WorkshopError, ptxas};
 
 /// A side, as the user specifies it.
 pub struct Side {
-    /// The user's text.
+    /// The side as the user wrote it.
     pub name: String,
     /// The compiler of a side.
     pub compiler: SideCompiler,
-    /// Passes of MLIR that run for this side alone.
+    /// MLIR passes that run only for this side.
     pub mlir_passes: Vec<MlirPasses>,
-    /// Dump to which every phase writes its output for the whole program.
+    /// Dump to which each phase of compilation writes its output. Used for the whole program, not
+    /// for single fusions.
     pub dump: Dump,
 }
 
@@ -39,7 +40,7 @@ pub enum SideCompiler {
 pub struct CompiledSide {
     pub executable: Executable,
     pub figures: SideFigures,
-    /// The kernels with their plans; `None` for another fusebox program, of which only the
+    /// The kernels with their plans. `None` for another fusebox program, because only its
     /// executable is known.
     pub kernels: Option<Vec<Selected>>,
 }
@@ -49,7 +50,7 @@ const ASKED: [(&str, Stage); 4] =
     [("mlir", Stage::Kernel), ("mlir-lowered", Stage::Scalars), ("llvm", Stage::Llvm), ("asm", Stage::Assembly)];
 
 impl Side {
-    /// Compiles a program, or a part of one if `of_part`.
+    /// Compiles a program. `of_part` states that the program is only a part of another program.
     pub fn compile(
         &self,
         source: &Source,
@@ -149,7 +150,8 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Returns the figures that depend only on the code: its size, and the assembler's report.
+/// Returns the figures that depend only on the code: the size of the code, and the report of
+/// NVIDIA's assembler.
 fn of_code(executable: &Executable) -> SideFigures {
     let code_bytes = executable.code.iter().map(code_bytes).sum();
     let Target::Cuda(capability) = executable.target else {
@@ -160,7 +162,7 @@ fn of_code(executable: &Executable) -> SideFigures {
         CodeImage::Ptx(text) => Some(text),
         CodeImage::Object { .. } => None,
     });
-    // Without an assembler these figures are missing; the others are still valid.
+    // Without an assembler, only the figures of its report are missing.
     let assembled = texts.filter_map(|text| ptxas::measure(text, &target).ok()).flatten();
     let launched = |name: &str| executable.kernels.iter().find(|kernel| kernel.symbol == name);
     let on_gpu = assembled.map(|quality| GpuKernelFigures {
@@ -170,7 +172,7 @@ fn of_code(executable: &Executable) -> SideFigures {
     SideFigures { gpu: on_gpu.collect(), code_bytes, ..SideFigures::default() }
 }
 
-/// Returns the bytes of machine code, or of PTX text.
+/// Returns the number of bytes of machine code, or of PTX text.
 fn code_bytes(code: &CodeImage) -> u64 {
     match code {
         CodeImage::Ptx(text) => text.len() as u64,

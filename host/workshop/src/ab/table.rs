@@ -119,7 +119,8 @@ fn write_side(
     writeln!(out)
 }
 
-/// Writes a line for each module and cache state: times of the whole program, and the verdict.
+/// Writes a line for each module and each state of the caches. The line contains the times of the
+/// whole program, and the verdict.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -154,7 +155,7 @@ pub fn write_summary(out: &mut dyn Write, reports: &[ComparisonReport]) -> io::R
     Ok(())
 }
 
-/// Largest number of emitters that a line names.
+/// Largest number of emitters that a line of the table names.
 const MOST_NAMES: usize = 4;
 
 fn write_figures(out: &mut dyn Write, side: &str, figures: &SideFigures) -> io::Result<()> {

@@ -15,7 +15,7 @@ use crate::measure::{Cache, Contest, DisturbanceWatch, Series};
 use crate::roof::{MachineSpeeds, Roof};
 use crate::statistics::Summary;
 
-/// Number of compilations of each side; the report states the fastest.
+/// Number of times that each side compiles a module. The report states the shortest time.
 const COMPILATIONS: usize = 3;
 /// A compilation of at least this many milliseconds is not repeated.
 const LONG_COMPILATION: f64 = 500.0;
@@ -34,10 +34,10 @@ pub struct Trial<'a> {
 pub struct CompiledSides {
     pub a: CompiledSide,
     pub b: CompiledSide,
-    /// Whether to measure without the copies of values that kernels update in-place. In a program,
-    /// the old value is often dead, so no copy is needed. A fusion in isolation first copies the
-    /// value, which may take far longer than its kernel. Without the copy, it updates its previous
-    /// result.
+    /// Whether to measure without the copies of values that kernels update in-place. In a whole
+    /// program no later instruction may read the old value, so that no copy is needed. A fusion in
+    /// isolation first copies the value, and this copy may take far longer than the kernel. Without
+    /// the copy, the kernel updates the result of its previous execution.
     in_place: bool,
 }
 
@@ -45,7 +45,8 @@ impl CompiledSides {
     /// Compiles a program, or a part of one, with both sides.
     ///
     /// # Errors
-    /// If a side does not compile it, or the sides disagree on parameters or results.
+    /// If a side cannot compile the program, or the shapes of parameters or results differ between
+    /// the sides.
     pub fn compile(
         a: &Side,
         b: &Side,
@@ -73,7 +74,8 @@ impl CompiledSides {
         }
     }
 
-    /// Judges and compares the results. Then measures the times, unless a result is wrong.
+    /// Judges the results of both sides and compares them. If both are right, then measures the
+    /// times.
     ///
     /// # Errors
     /// If the inputs cannot be loaded, or a program fails.
@@ -88,8 +90,8 @@ impl CompiledSides {
         let judged = ResultJudgement::of(trial, &inputs, [&of_a, &of_b])?;
         let results = Agreement::of(&of_a, &of_b);
         let target = self.a.executable.target;
-        // The simulator's time is not the kernel's time, and the time of a wrong kernel is
-        // worthless.
+        // The time of the simulator is not the time of the kernel. The time of a kernel with a
+        // wrong result is worthless.
         let is_timed = target != Target::Simt && !judged.is_wrong();
         let caches: &[Cache] = if is_timed { &[Cache::Warm, Cache::Cold] } else { &[] };
         let (a, b) = (self.timed(&self.a.executable), self.timed(&self.b.executable));
@@ -105,7 +107,7 @@ impl CompiledSides {
         Ok(Comparison { name: name.to_owned(), a, b, judged, results, measured })
     }
 
-    /// Returns the inputs, and the results of both sides on them.
+    /// Returns the inputs, and the results of both sides on these inputs.
     fn results(&self, trial: &Trial<'_>) -> Result<(Vec<Literal>, [Literal; 2]), WorkshopError> {
         let run = &trial.settings.run;
         let mut a = Program::load(self.a.executable.clone(), run)?;

@@ -1,5 +1,5 @@
-//! Finds the cause of a wrong kernel: its emitter, a stage of lowering, LLVM, or code common to all
-//! emitters.
+//! Finds the cause of a wrong kernel. The cause is the kernel's emitter, a stage of lowering, LLVM,
+//! or code that all emitters use.
 
 use fusebox_compiler::{Departures, Options, Selected};
 use fusebox_core::hlo::Literal;
@@ -12,7 +12,7 @@ use crate::case::Case;
 use crate::pinned::{pinned, pinned_to};
 use crate::stages::{JudgedStage, KernelStages, StageJudgement};
 
-/// Finds the cause of a fusion's wrong result on these operands.
+/// Finds the cause if the result of a fusion is wrong on these operands.
 ///
 /// # Errors
 /// If the interpreter fails.
@@ -82,8 +82,8 @@ impl IsolatedFusion<'_> {
         })
     }
 
-    /// Compiles the fusion with the other emitters. Returns `Suspect::Emitter` if one of them
-    /// builds a right kernel, otherwise `Suspect::Kernel`.
+    /// Compiles the fusion with the other emitters. If one of the other emitters builds a right
+    /// kernel, returns `Suspect::Emitter`; otherwise returns `Suspect::Kernel`.
     fn emitter_or_all(&self, unknown: Option<String>) -> Suspect {
         let judged = others(self.kernel, &self.settings.compile).into_iter();
         let judged = judged.filter_map(|(name, options)| Some((name, self.is_right(&options).ok()?)));
@@ -112,7 +112,8 @@ fn why_unknown(judged: &[JudgedStage]) -> String {
     reason.unwrap_or_else(|| "it has no stages".into())
 }
 
-/// Returns the other emitters that accept the fusion, each with options that choose it.
+/// Returns the names of the other emitters that accept the fusion, each with options that choose
+/// this emitter.
 fn others(kernel: &Selected, options: &Options) -> Vec<(String, Options)> {
     let all = options.emitters.registry.emitters();
     let own = kernel.selection.order[kernel.place].emitter;

@@ -11,8 +11,9 @@
 //! verdict.rs  the verdict, as data and in words
 //! ```
 //!
-//! Each file compares the result of one step with the interpreter's result on the same operands.
-//! Thus neither an error of an earlier step nor accumulated rounding is blamed on this step.
+//! Each search compares the result of one step with the interpreter's result on the same operands.
+//! So a step is not blamed for an error of an earlier step, nor for rounding that accumulates over
+//! many steps.
 
 mod kernel;
 mod shrink;
@@ -46,13 +47,13 @@ pub struct BisectionSettings {
     pub inputs: InputChoice,
     /// A file with the right results; `None`: the interpreter computes them.
     pub reference: Option<PathBuf>,
-    /// Folder for a reproducer of the fault; `None`: none is written.
+    /// Folder into which a reproducer of the fault is written; `None`: no reproducer is written.
     pub repro: Option<PathBuf>,
-    /// Whether that folder may already hold files.
+    /// Whether the folder of the reproducer may already contain files.
     pub force: bool,
 }
 
-/// The suspect, and a case that shows the fault.
+/// The result of the search: the suspect, and a case that shows the fault.
 struct LocatedFault {
     suspect: Suspect,
     difference: String,
@@ -63,16 +64,17 @@ struct LocatedFault {
 /// A case whose result is wrong.
 struct FailingCase {
     case: Case,
-    /// How to check that the result of a smaller case is still wrong.
+    /// The check that decides whether the result of a smaller case is still wrong.
     by: FailureCheck,
 }
 
-/// How to check whether the result of a case is wrong.
+/// A check whether the result of a case is wrong.
 enum FailureCheck {
-    /// It is wrong if these steps change the result that the interpreter computes from the module.
+    /// The result is wrong if these steps (passes and fusion) change the module so that the
+    /// interpreter computes another result from it.
     Steps(Vec<Step>),
-    /// It is wrong if the program compiled with these options computes another result than the
-    /// interpreter.
+    /// The result is wrong if it differs from the interpreter's result when the case is compiled
+    /// with these options.
     Compiled(Box<Options>),
 }
 
@@ -107,8 +109,8 @@ fn reference(settings: &BisectionSettings, meant: &Literal) -> Result<Literal, W
     read.pop().ok_or_else(|| WorkshopError::Interface(format!("{} holds no result", path.display())))
 }
 
-/// Searches the compiled program for the fault, after the interpreter has shown that the passes and
-/// fusion are right.
+/// Searches the compiled program for the fault. Before this search, the interpreter has shown that
+/// the passes and fusion are right.
 fn in_program(case: &Case, difference: String, settings: &BisectionSettings) -> Result<LocatedFault, WorkshopError> {
     let fused = steps::fused(case, &settings.compile)?;
     match thunks::first_wrong(&fused, settings)? {
@@ -121,7 +123,8 @@ fn in_program(case: &Case, difference: String, settings: &BisectionSettings) -> 
     }
 }
 
-/// Returns the verdict. Shrinks the case, and writes it if the settings name a folder.
+/// Shrinks the case that shows the fault, and returns the verdict. If the settings name a folder,
+/// writes the small case into this folder.
 fn shrunk_verdict(found: LocatedFault, settings: &BisectionSettings) -> Result<BisectionVerdict, WorkshopError> {
     let mut verdict = BisectionVerdict::of(found.suspect, found.difference);
     let Some(wrong) = found.wrong else { return Ok(verdict) };
@@ -150,8 +153,8 @@ fn shrunk_verdict(found: LocatedFault, settings: &BisectionSettings) -> Result<B
 }
 
 impl FailureCheck {
-    /// Whether the result of a case is wrong. Returns `false` for a case that cannot be compiled or
-    /// interpreted, as this is another fault.
+    /// Whether the result of a case is wrong. If the case cannot be compiled or interpreted,
+    /// returns `false`, because this is another fault.
     fn goes_wrong(&self, case: &Case, settings: &BisectionSettings) -> bool {
         let difference = match self {
             FailureCheck::Steps(steps) => steps::after(case, steps, &settings.compile).and_then(|after| {
@@ -166,8 +169,8 @@ impl FailureCheck {
     }
 }
 
-/// Returns these options for a part of the program: choices may have no effect, and nothing is
-/// dumped.
+/// Returns these options for a part of the program. With the returned options, choices of emitters
+/// may have no effect, and nothing is dumped.
 fn for_part(options: &Options) -> Options {
     let emitters = Emitters { of_part: true, ..options.emitters.clone() };
     Options { emitters, dump: fusebox_compiler::Dump::default(), stages: Vec::new(), ..options.clone() }

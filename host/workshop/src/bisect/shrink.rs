@@ -12,15 +12,15 @@ use crate::case::Case;
 /// Time after which shrinking stops.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Returns the number of instructions of the entry that are not parameters.
+/// Returns the number of instructions of the entry computation, without parameters.
 pub fn size(case: &Case) -> usize {
     let entry = case.module.entry_computation();
     let computing = |entry: &Computation| entry.instructions.iter().filter(|it| !is_parameter(it)).count();
     entry.map_or(0, computing)
 }
 
-/// Shrinks a case as long as its result is wrong. The interpreter computes the values that replace
-/// instructions.
+/// Shrinks a case step by step, as long as the result of the smaller case is wrong. A step may
+/// replace an instruction by a parameter; the interpreter computes the value of this parameter.
 pub fn smallest(mut case: Case, goes_wrong: &dyn Fn(&Case) -> bool) -> Case {
     let begin = Instant::now();
     while let Some(smaller) =
@@ -31,7 +31,7 @@ pub fn smallest(mut case: Case, goes_wrong: &dyn Fn(&Case) -> bool) -> Case {
     case
 }
 
-/// Returns all cases that are one step smaller.
+/// Returns all cases that result from this case by one step of shrinking.
 fn candidates(case: &Case) -> Vec<Case> {
     let Some(entry) = case.module.entry_computation() else { return Vec::new() };
     let Ok(values) = values(&case.module, &case.inputs) else { return Vec::new() };
@@ -40,7 +40,8 @@ fn candidates(case: &Case) -> Vec<Case> {
     let is_constant = |id: &InstrId| matches!(entry.instruction(*id).op, Op::Constant(_));
     let roots = entry.root_instruction().operands.iter().copied().filter(is_array).filter(is_computed);
     let roots = roots.filter(|id| !is_constant(id)).map(|root| Computation { root, ..entry.clone() });
-    // Cuts close to the root come first, as they remove most.
+    // Instructions close to the root come first, because their replacement removes the most
+    // instructions.
     let cuts = entry.ids().rev().filter(is_array).filter(is_computed).filter(|id| !is_constant(id));
     let cuts = cuts.map(|cut| {
         let mut entry = entry.clone();
@@ -56,7 +57,7 @@ fn candidates(case: &Case) -> Vec<Case> {
     roots.map(|entry| without_dead(&case.module, &entry, &case.inputs)).chain(cut).collect()
 }
 
-/// Returns a case with only the instructions that the entry's root needs.
+/// Returns a case that contains only those instructions and inputs that the entry's root needs.
 fn without_dead(module: &Module, entry: &Computation, inputs: &[Literal]) -> Case {
     let mut live = vec![false; entry.instructions.len()];
     live[entry.root.index()] = true;

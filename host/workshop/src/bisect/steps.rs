@@ -1,4 +1,5 @@
-//! Finds the wrong pass or fusion: runs the interpreter on the module after each step.
+//! Finds the wrong step of compilation, a pass or the fusion. For this, runs the interpreter on the
+//! module after several steps.
 
 use fusebox_compiler::{Options, Step};
 use fusebox_core::hlo::{Computation, InstrId, Literal, Module};
@@ -26,8 +27,8 @@ pub fn after(case: &Case, steps: &[Step], options: &Options) -> Result<Module, W
     Ok(module)
 }
 
-/// Returns the first step after which the module has a wrong result; `None` if the module with all
-/// fusions has the right result. Uses binary search.
+/// Returns a step that changes the result from right to wrong; `None` if the module after all steps
+/// has the right result. Uses binary search over the steps.
 ///
 /// # Errors
 /// If a module cannot be compiled or interpreted.
@@ -45,7 +46,7 @@ pub fn first_wrong(case: &Case, options: &Options) -> Result<Option<LocatedFault
     };
     let Some(mut told) = difference(&module)? else { return Ok(None) };
     // The module before step `right` has the right result; the module before step `wrong` has a
-    // wrong one.
+    // wrong result.
     let (mut right, mut wrong) = (0, before.len());
     while wrong - right > 1 {
         let middle = right.midpoint(wrong);
@@ -67,8 +68,8 @@ pub fn first_wrong(case: &Case, options: &Options) -> Result<Option<LocatedFault
     Ok(Some(LocatedFault { suspect, difference: told, wrong: Some(wrong) }))
 }
 
-/// Returns the first instruction in the entry of `after` whose value differs from the value of the
-/// instruction with the same name in `before`.
+/// Returns the first instruction in the entry of `after` whose value has changed. Compares the
+/// value with that of the instruction in `before` that has the same name.
 fn first_changed(before: &Module, after: &Module, inputs: &[Literal]) -> Result<Option<String>, WorkshopError> {
     let (old, new) = (values(before, inputs)?, values(after, inputs)?);
     let (Some(old_entry), Some(new_entry)) = (before.entry_computation(), after.entry_computation()) else {

@@ -1,5 +1,6 @@
-//! Finds the wrong step of the compiled program: compares the value of each instruction with the
-//! interpreter's result on the values of its operands.
+//! Finds the wrong step of the compiled program. For each instruction, the interpreter computes the
+//! result from the operands that the program computed. Then the program's value is compared with
+//! this result.
 
 use std::collections::HashMap;
 
@@ -25,7 +26,8 @@ pub fn first_wrong(case: &Case, settings: &BisectionSettings) -> Result<Option<L
 struct ThunkSearch<'s> {
     module: &'s Module,
     settings: &'s BisectionSettings,
-    /// Compiled sequences. Each is compiled once, even if a loop runs it many times.
+    /// Compiled sequences of instructions. Each sequence is compiled once, even if a loop runs it
+    /// many times.
     probes: HashMap<ComputationId, Probe>,
 }
 
@@ -64,8 +66,8 @@ impl ThunkSearch<'_> {
     ) -> Result<Option<LocatedFault>, WorkshopError> {
         let module = self.module;
         let instruction = module.computation(sequence).instruction(id);
-        // The interpreter evaluates each random-number instruction from the initial state. A
-        // program has one state for all of them, so the values differ.
+        // The interpreter evaluates each random-number instruction from the initial state. In a
+        // program all random-number instructions use one state, so their values differ.
         if matches!(instruction.op, Op::Rng { .. } | Op::RngGetAndUpdateState { .. }) {
             return Ok(None);
         }
@@ -86,7 +88,8 @@ impl ThunkSearch<'_> {
         Ok(Some(inside.unwrap_or(LocatedFault { suspect, difference, wrong: None })))
     }
 
-    /// Checks each iteration of a loop, on the state that the interpreter computes.
+    /// Checks each iteration of a loop. The interpreter computes the state with which an iteration
+    /// starts.
     fn in_loop(
         &mut self,
         condition: ComputationId,
@@ -109,7 +112,7 @@ impl ThunkSearch<'_> {
         }
     }
 
-    /// Checks every branch, whether the program takes it or not.
+    /// Checks every branch, including branches that the program does not take.
     fn in_branches(
         &mut self,
         branches: &[ComputationId],

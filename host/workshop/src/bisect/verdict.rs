@@ -8,48 +8,48 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "at_fault", rename_all = "kebab-case")]
 pub enum Suspect {
-    /// None: the program is right.
+    /// No part: the program's result is right.
     Nothing,
-    /// The interpreter itself disagrees with the reference.
+    /// The meaning of the module: the interpreter's result differs from the reference.
     Meaning,
     /// An HLO pass.
     Pass { name: String },
-    /// The choice of instructions in one fusion.
+    /// Fusion, which chooses the instructions of each kernel.
     Fusion {
         /// The first instruction whose value changes.
         instruction: Option<String>,
     },
-    /// The emitter of a fusion: other emitters build right kernels for it.
+    /// The emitter of a fusion: other emitters build right kernels for the same fusion.
     Emitter {
         fusion: String,
         emitter: String,
         right: Vec<String>,
         /// Other emitters whose kernels are wrong too.
         wrong: Vec<String>,
-        /// Why the stages of the kernel cannot be executed; `None`: the kernel is wrong before the
-        /// first stage.
+        /// Reason why the stages of the kernel cannot be executed. `None` if they can; then the
+        /// kernel is wrong before the first stage.
         unknown: Option<String>,
     },
-    /// The kernel of a fusion for which no emitter builds a right kernel.
+    /// The kernel of a fusion, if no emitter builds a right kernel for this fusion.
     Kernel {
         fusion: String,
         emitter: String,
         /// Other emitters whose kernels are wrong too.
         wrong: Vec<String>,
-        /// Why the stages of the kernel cannot be executed, as in `Emitter`.
+        /// Reason why the stages of the kernel cannot be executed; `None` as in `Emitter`.
         unknown: Option<String>,
     },
-    /// A stage of lowering: the kernel is right before it and wrong after it.
+    /// A stage of lowering: the kernel is right before the stage and wrong after it.
     Stage {
         fusion: String,
         emitter: String,
         stage: String,
         /// The last stage after which the kernel is right.
         before: String,
-        /// How the kernel is wrong after the stage.
+        /// Description of the kernel's fault after the stage.
         fault: String,
     },
-    /// A stage of lowering that makes a false promise to LLVM about a right kernel.
+    /// A stage of lowering that makes a false promise to LLVM. The kernel itself is right.
     Promise { fusion: String, emitter: String, stage: String, promise: String },
     /// The translation to LLVM IR, or LLVM's code generation: the kernel is right after the last
     /// stage of lowering.
@@ -58,9 +58,9 @@ pub enum Suspect {
     Optimisation { fusion: String, emitter: String },
     /// A step of the program that is not a kernel.
     Thunk { instruction: String, opcode: String },
-    /// The buffers or the order of steps: the kernel is right in isolation.
+    /// The assignment of buffers, or the order of steps: the kernel's result is right in isolation.
     Buffers { fusion: String },
-    /// No single step: each is right in isolation.
+    /// No single step: the result of each step is right in isolation.
     Together,
 }
 
@@ -75,7 +75,8 @@ pub struct BisectionVerdict {
     pub instructions_before: Option<usize>,
     /// Number of instructions of the smallest case whose result is still wrong.
     pub instructions_after: Option<usize>,
-    /// If a stage of lowering is at fault, the files with the kernel before and after it.
+    /// If a stage of lowering is at fault: two files, with the kernel before the stage and after
+    /// it.
     pub kernel_ir: Vec<PathBuf>,
     /// The fault that the simulator finds in the wrong kernel.
     pub simulated: Option<String>,
@@ -90,7 +91,8 @@ impl BisectionVerdict {
         BisectionVerdict { suspect, difference, instructions_before, instructions_after, kernel_ir, simulated, repro }
     }
 
-    /// Describes in words which part is at fault, how that is known, and where to look.
+    /// Describes in words which part is at fault, the evidence for this, and where to search
+    /// further.
     pub fn words(&self) -> String {
         let mut words = self.suspect.words();
         if !self.difference.is_empty() {

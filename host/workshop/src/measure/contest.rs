@@ -11,26 +11,27 @@ use super::{DisturbanceWatch, Effort, Round, Series, TimePair, alternate};
 use crate::WorkshopError;
 use crate::statistics::median;
 
-/// State of the caches when a program starts.
+/// State of the caches when an execution of a program starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
-    /// The caches hold what the previous execution left.
+    /// The caches contain the data that the previous execution left in them.
     Warm,
-    /// The caches hold nothing of the program's memory.
+    /// The caches contain no data of the program.
     Cold,
 }
 
-/// Number of pairs of a round. A round that takes longer than `LONG_ROUND` ends with fewer pairs.
+/// Number of pairs of a round. If a round takes longer than `LONG_ROUND`, it ends with fewer pairs.
 const PAIRS: usize = 4;
 const LONG_ROUND: Duration = Duration::from_millis(200);
 /// Largest number of repetitions of a disturbed pair.
 const REPETITIONS: usize = 3;
-/// Time for which a side runs before it is timed, so that the caches hold its data and not the
-/// other side's.
+/// Time for which a side runs before it is timed. Then the caches contain data of this side instead
+/// of data of the other side.
 const SETTLED: Duration = Duration::from_micros(150);
-/// A time is the median of several executions: at least `EXECUTIONS` of them during at least
-/// `ENOUGH`. Measuring stops earlier after `LONG`, or after `MOST_EXECUTIONS` executions.
+/// Each measured time is the median of several executions. There are at least `EXECUTIONS`
+/// executions, which take at least the time `ENOUGH` together. After the time `LONG`, or after
+/// `MOST_EXECUTIONS` executions, the measurement stops in any case.
 const EXECUTIONS: usize = 5;
 const ENOUGH: Duration = Duration::from_millis(1);
 const LONG: Duration = Duration::from_millis(50);
@@ -47,8 +48,9 @@ pub struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// Measures both programs alternately, on the same threads. Every round loads them again, in
-    /// random order, so that no verdict depends on the memory addresses of a single load.
+    /// Measures both programs alternately, on the same threads. Every round loads the programs
+    /// again, in random order. So the verdict does not depend on the memory addresses of a single
+    /// load.
     ///
     /// # Errors
     /// If a program cannot be loaded or executed.
@@ -102,10 +104,11 @@ pub(super) fn is_heads(random: &mut SplitMix64) -> bool {
     random.bits() >> 63 == 0
 }
 
-/// Times both programs. As far as possible, both use the same memory, as different addresses could
-/// make one of two equal programs faster. With cold caches, executions alternate, so that a
-/// slowdown of memory for a millisecond affects both programs. With warm caches, each program runs
-/// for a while without the other, so that the caches hold only its data.
+/// Measures the times of both programs. As far as possible, both programs use the same memory,
+/// because different addresses could make one of two equal programs faster. With cold caches, the
+/// executions of the two programs alternate. So if memory is slow for a millisecond, this affects
+/// both programs. With warm caches, each program runs several times in a row, so that the caches
+/// contain only the data of this program.
 fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result<TimePair, WorkshopError> {
     let mut times = [Vec::new(), Vec::new()];
     let order = if a_first { [0, 1] } else { [1, 0] };
@@ -128,8 +131,8 @@ fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result
     }
 }
 
-/// Executes a program and adds the microseconds to `times`. With warm caches, executes it as often
-/// as needed; with cold caches, once.
+/// Executes a program and appends the microseconds of each execution to `times`. With cold caches,
+/// executes the program once. With warm caches, executes it as often as a measured time needs.
 fn sample(program: &mut Program, cache: Cache, times: &mut Vec<f64>) -> Result<(), WorkshopError> {
     if cache == Cache::Cold {
         program.evict()?;
@@ -161,7 +164,7 @@ pub(super) fn is_enough(executions: usize, elapsed: Duration) -> bool {
     elapsed >= LONG || executions >= MOST_EXECUTIONS || executions >= EXECUTIONS && elapsed >= ENOUGH
 }
 
-/// Returns the median microseconds of an execution.
+/// Returns the microseconds of an execution, as the median of several executions.
 ///
 /// # Errors
 /// If an execution fails.

@@ -1,34 +1,35 @@
-//! Detects disturbed measurements: something else ran on the processor, or the processor ran
-//! slower.
+//! Detects disturbed measurements. A measurement is disturbed if another program ran on the
+//! processor, or if the processor ran slower than before.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
 
-/// Number of iterations of the loop that measures the processor's speed. They take some tens of
-/// microseconds.
+/// Number of iterations of the loop that measures the processor's speed. All iterations together
+/// take some tens of microseconds.
 const TURNS: u64 = 20_000;
-/// Largest ratio of the loop's time to its least time at which the processor does not count as
-/// slow.
+/// If the loop takes more than this factor times its shortest time, the processor counts as slow.
 const SLOWER: f64 = 1.15;
-/// Largest fraction of a measurement's time that threads may wait for a processor.
+/// If threads wait for a processor for more than this fraction of a measurement's time, the
+/// measurement is disturbed.
 const WAITING: f64 = 0.05;
 
-/// Detects whether measurements are disturbed.
+/// A detector of disturbed measurements. It knows the shortest time of the loop.
 #[derive(Debug)]
 pub struct DisturbanceWatch {
     fastest: Duration,
 }
 
 impl DisturbanceWatch {
-    /// Measures the speed of the processor.
+    /// Creates a detector, and measures the speed of the processor.
     pub fn new() -> DisturbanceWatch {
         let fastest = (0..50).map(|_| calibration()).min().unwrap_or_default();
         DisturbanceWatch { fastest }
     }
 
-    /// Runs a measurement. Returns its result, and whether it was undisturbed.
+    /// Runs a measurement. Returns the result of the measurement, and whether the measurement was
+    /// undisturbed.
     pub fn over<T>(&mut self, measurement: impl FnOnce() -> T) -> (T, bool) {
         let slow_before = self.is_slow();
         let (begin, waited) = (Instant::now(), waiting());
@@ -59,8 +60,8 @@ fn calibration() -> Duration {
     begin.elapsed()
 }
 
-/// Returns the total time that threads of this process were ready and had no processor; 0 if the
-/// system does not report it.
+/// Returns the total time for which threads of this process were ready to run, but had no
+/// processor. Returns 0 if the system does not report this time.
 fn waiting() -> Duration {
     let tasks = Process::myself().and_then(|process| process.tasks());
     let of_each = tasks.into_iter().flatten().filter_map(|task| task.ok()?.schedstat().ok());

@@ -1,4 +1,4 @@
-//! Measures two sides against each other on one machine.
+//! Measures the times of two sides alternately on one machine.
 //!
 //! ```text
 //! rounds.rs       pairs in random order, in rounds, until a verdict is certain or time is up

@@ -1,4 +1,4 @@
-//! Measures two compilations of one program, kernel by kernel.
+//! Measures two compilations of the same program, kernel by kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -10,29 +10,31 @@ use super::contest::{Contest, is_enough, is_heads, settled};
 use crate::WorkshopError;
 use crate::statistics::{Interval, Verdict, median, of_ratios};
 
-/// Number of pairs of a round. A round that takes longer than `LONG_ROUND` ends with fewer pairs.
+/// Number of pairs of a round. If a round takes longer than `LONG_ROUND`, it ends with fewer pairs.
 const PAIRS: usize = 2;
 const LONG_ROUND: Duration = Duration::from_millis(200);
 /// Numbers of rounds after which the verdicts are computed. After the last of these rounds, or
-/// after the time `LONGEST`, measuring stops even without clear verdicts.
+/// after the time `LONGEST`, the measurement stops even if a verdict is ambiguous.
 const LOOKS: [usize; 4] = [12, 24, 48, 96];
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Comparison of two programs that compute the same results with kernels of the same names.
+/// Comparison of two programs. They compute the same results, and their kernels have the same
+/// names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramComparison {
-    /// The whole execution.
+    /// Comparison of whole executions.
     pub all: PartComparison,
-    /// The requested kernels that both programs launch, each with all its launches.
+    /// Comparison of each requested kernel that both programs launch. The time of a kernel is the
+    /// sum over all its launches.
     pub kernels: BTreeMap<String, PartComparison>,
 }
 
-/// Time of a part of program A, compared with the same part of program B.
+/// Comparison of a part of program A with the same part of program B.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartComparison {
-    /// Microseconds in A.
+    /// Microseconds that the part takes in A.
     pub us: f64,
-    /// The time in B divided by the time in A.
+    /// Time of the part in B, divided by its time in A.
     pub ratio: Interval,
 }
 
@@ -43,13 +45,13 @@ impl PartComparison {
     }
 }
 
-/// Microseconds of an execution: of each requested kernel, and in total.
+/// Microseconds of each requested kernel in an execution, and of the whole execution.
 type ExecutionTimes = (BTreeMap<String, f64>, f64);
 
 impl Contest<'_> {
-    /// Measures both programs step by step and alternately, and loads them again in every round.
-    /// Stops when the verdict on each of these kernels and on the whole programs is clear, or when
-    /// time is up.
+    /// Measures the steps of both programs, which run alternately. Loads the programs again in
+    /// every round. Stops when the verdicts on all requested kernels and on the whole program are
+    /// clear, or when the time limit is reached.
     ///
     /// # Errors
     /// If a program cannot be loaded or executed.
@@ -101,8 +103,8 @@ impl Contest<'_> {
     }
 }
 
-/// Runs a program until the caches hold its data. Then returns the medians of as many executions as
-/// needed.
+/// Runs a program until the caches contain its data. Then executes it as often as a measured time
+/// needs, and returns the medians.
 fn sample(program: &mut Program, names: &BTreeSet<&str>) -> Result<ExecutionTimes, WorkshopError> {
     settled(program)?;
     let (mut of_kernels, mut totals): (BTreeMap<String, Vec<f64>>, Vec<f64>) = Default::default();

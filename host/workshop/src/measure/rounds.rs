@@ -1,4 +1,4 @@
-//! Measures as many rounds of pairs as a verdict needs.
+//! Measures rounds of pairs until there is a clear verdict.
 
 use std::time::{Duration, Instant};
 
@@ -6,20 +6,22 @@ use fusebox_core::random::SplitMix64;
 
 use crate::statistics::{Interval, Verdict, of_ratios};
 
-/// How much to measure.
+/// Number of pairs to measure, and limits of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Fixed number of pairs to measure; `None`: measure until the verdict is clear.
+    /// Fixed number of pairs to measure. With `None`, pairs are measured until the verdict is
+    /// clear.
     pub pairs: Option<usize>,
-    /// Time after which measuring stops without a clear verdict.
+    /// Time after which the measurement stops, even if the verdict is ambiguous.
     pub limit: Duration,
-    /// Seed of the random order.
+    /// Seed of the random order in which the sides run.
     pub seed: u64,
 }
 
-/// Numbers of rounds after which the verdict is computed. From fewer rounds, the variation between
-/// rounds cannot be estimated. Every additional look at the verdict is one more chance to mistake
-/// noise for a difference. After the last look, measuring stops even without a clear verdict.
+/// Numbers of rounds after which the verdict is computed. With fewer rounds than the first number,
+/// the variation between rounds cannot be estimated. Each computation of the verdict may mistake
+/// noise for a difference, so there are few. After the last number of rounds, the measurement stops
+/// even if the verdict is ambiguous.
 const LOOKS: [usize; 6] = [12, 24, 48, 96, 192, 384];
 
 impl Default for Effort {
@@ -28,21 +30,22 @@ impl Default for Effort {
     }
 }
 
-/// Times of both sides, in microseconds, measured one right after the other.
+/// Times of both sides in microseconds. Both times are measured in immediate succession.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimePair {
     pub a: f64,
     pub b: f64,
 }
 
-/// Pairs measured in the same memory, shortly after each other.
+/// Several pairs, which are measured in succession and in the same memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Round {
     /// The pairs used for the verdict.
     pub pairs: Vec<TimePair>,
-    /// Number of pairs that were measured again because something else ran on the machine.
+    /// Number of pairs that were measured again because the first measurement was disturbed.
     pub repeated: usize,
-    /// Number of pairs that were used although something else ran, as repetitions did not help.
+    /// Number of pairs that are used although their measurement was disturbed, because repetitions
+    /// were disturbed too.
     pub disturbed: usize,
 }
 
@@ -73,14 +76,14 @@ impl Series {
         self.rounds.iter().map(|round| round.repeated).sum()
     }
 
-    /// Returns the number of pairs used although something else ran on the machine.
+    /// Returns the number of pairs that are used although their measurement was disturbed.
     pub fn disturbed(&self) -> usize {
         self.rounds.iter().map(|round| round.disturbed).sum()
     }
 }
 
-/// Measures rounds until the verdict is clear. `round` measures one round of at most the given
-/// number of pairs, in an order that the random numbers determine.
+/// Measures rounds until the verdict is clear. `round` measures one round. Its arguments are random
+/// numbers, which determine the order of the sides, and the largest number of pairs.
 ///
 /// # Errors
 /// If a round fails.

@@ -1,4 +1,4 @@
-//! Writes reports as pages for a browser. The pages load no other files, and follow the light or
+//! Writes reports as pages for a browser. A page loads no other files, and follows the light or
 //! dark mode of the reader's system.
 //!
 //! ```text
@@ -15,7 +15,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub use comparison::of_comparison;
 pub use program::of_program;
 
-/// Returns a page with its own style and script in addition to the common style.
+/// Returns a page. `style` is added to the style that all pages have in common.
 fn framed(title: &str, style: &str, body: &Markup, script: &str) -> String {
     let page = html! {
         (DOCTYPE)

@@ -30,9 +30,10 @@ pub use trace::trace;
 pub struct Profile {
     /// Number of measured runs.
     pub runs: usize,
-    /// The steps; those with the largest time come first.
+    /// The steps of the program. The step with the longest time comes first.
     pub rows: Vec<ProfiledStep>,
-    /// The steps of one run in order: index of the row, and microseconds.
+    /// The steps of one run, in the order of execution. Each entry contains the index of the step's
+    /// row, and microseconds.
     #[serde(skip)]
     pub steps: Vec<(usize, f64)>,
 }
@@ -41,30 +42,30 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProfiledStep {
     pub name: String,
-    /// Name and version of the kernel's emitter; for other steps, the part of the runtime that
-    /// executes the step.
+    /// Name and version of the kernel's emitter. If the step is not a kernel, the part of the
+    /// runtime that executes it.
     pub by: String,
     /// Number of executions of the step in one run.
     pub times: usize,
-    /// Median of the microseconds that one run spends in this step.
+    /// Microseconds that one run spends in this step, as the median over all runs.
     pub us: f64,
-    /// Predicted microseconds of the kernel's plan, for the same number of executions.
+    /// Predicted microseconds of the kernel, for all executions in one run; `None` for other steps.
     pub predicted_us: Option<f64>,
-    /// Work of one execution. The work of a kernel is the bytes that its plan states, and its
-    /// operations. The work of another step is the bytes of all its buffers.
+    /// Work of one execution. For a kernel, this is the number of bytes that the plan states, and
+    /// the number of operations. For another step, this is the number of bytes of all its buffers.
     #[serde(flatten)]
     pub work: WorkAmount,
-    /// The least time for this work.
+    /// Least time for the work of one execution.
     #[serde(flatten)]
     pub roof: Roof,
-    /// The resource that bounds the step.
+    /// The resource that limits the speed of the step.
     pub bound: Bound,
-    /// The roof of all executions in one run, as a fraction of their time.
+    /// The roof of all executions in one run, as a fraction of the measured time `us`.
     pub of_roof: f64,
 }
 
-/// Measures a loaded program whose inputs are set. `kernels` are the program's kernels, planned for
-/// `device`.
+/// Measures a program that is loaded and has its inputs. `kernels` are the kernels of the program,
+/// planned for `device`.
 ///
 /// # Errors
 /// If a run fails.
@@ -109,11 +110,11 @@ pub fn profile(
     Ok(Profile { runs: measured.runs, rows, steps })
 }
 
-/// Times of many runs.
+/// Measured times of many runs of a program.
 struct TimedRuns {
     runs: usize,
     steps: Vec<TimedThunk>,
-    /// The steps of the last run: their indices and microseconds.
+    /// The steps of the last run, as indices into `steps` with microseconds.
     last: Vec<(usize, f64)>,
 }
 
@@ -124,7 +125,7 @@ struct TimedThunk {
 }
 
 fn measure(program: &mut Program, effort: Effort) -> Result<TimedRuns, WorkshopError> {
-    // The address of a step identifies it: the executable does not move.
+    // The address of a step identifies the step, because the executable does not move in memory.
     let mut numbers: HashMap<*const Thunk, usize> = HashMap::new();
     let mut measured = TimedRuns { runs: 0, steps: Vec::new(), last: Vec::new() };
     let begin = std::time::Instant::now();
@@ -160,8 +161,8 @@ fn microseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Returns the roof for some work. Measures memory only for numbers of bytes that are powers of
-/// two, and scales the result.
+/// Returns the roof for some work. Measures the time for memory only for powers of two, and scales
+/// the measured time to the number of bytes.
 fn roof(machine: &mut MachineSpeeds<'_>, work: WorkAmount) -> Result<Roof, WorkshopError> {
     let size = work.bytes.max(1).checked_next_power_of_two().unwrap_or(work.bytes);
     let roof = machine.roof(WorkAmount { bytes: size, ..work }, Cache::Warm)?;

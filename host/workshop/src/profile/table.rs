@@ -6,7 +6,7 @@ use fusebox_core::times::microseconds;
 
 use super::Profile;
 
-/// Writes a line per step, those with the largest time first, and a line for the total.
+/// Writes a line for each step, in order of decreasing time, and a last line for the total.
 ///
 /// # Errors
 /// If `out` cannot be written.

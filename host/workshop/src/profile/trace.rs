@@ -1,10 +1,11 @@
-//! Converts a run to a trace in Chrome's JSON, which Perfetto (ui.perfetto.dev) opens.
+//! Converts a measured run to a trace in Chrome's JSON format, which Perfetto (ui.perfetto.dev)
+//! opens.
 
 use serde_json::{Value, json};
 
 use super::Profile;
 
-/// Returns the steps of one run as adjacent events, without the waiting time between them.
+/// Returns the steps of one run as adjacent events. Omits the waiting time between two steps.
 pub fn trace(program: &str, profile: &Profile) -> Value {
     let mut now = 0.0;
     let mut events = vec![

@@ -1,30 +1,31 @@
-//! Computes the ratio of two sides' times with a confidence interval, by bootstrapping.
+//! Computes the ratio of the times of two sides, with a confidence interval by bootstrapping.
 
 use fusebox_core::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 use super::sample::{median, quantile};
 
-/// Number of bootstrap samples, each drawn from the rounds.
+/// Number of bootstrap samples. Each sample is drawn from the rounds.
 const DRAWS: usize = 2000;
-/// Confidence level of the interval. It is higher than a single verdict needs, as the interval may
-/// be computed several times until a verdict is clear.
+/// Confidence level of the interval. A single verdict would need a lower level. But the interval
+/// may be computed several times until a verdict is clear.
 const CONFIDENCE: f64 = 0.995;
 
 /// A ratio and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// The estimate.
+    /// Estimate of the ratio.
     pub ratio: f64,
-    /// The upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
-/// Computes the ratio of the sides from the ratios of all pairs, grouped by round. The result is
-/// the centre of the rounds' medians, as medians suppress outliers. The bootstrap draws whole
-/// rounds, as the pairs of a round are correlated. `seed` determines the draws.
+/// Computes the ratio of the sides from the ratios of all pairs. `rounds` contains the ratios of
+/// each round. The result is the centre of the rounds' medians; the medians suppress outliers. The
+/// bootstrap draws whole rounds, because the pairs of a round are correlated. `seed` determines the
+/// draws.
 pub fn of_ratios(rounds: &[Vec<f64>], seed: u64) -> Interval {
     let rounds: Vec<f64> = rounds.iter().map(|pairs| median(pairs.iter().map(|ratio| ratio.ln()).collect())).collect();
     let mut random = SplitMix64(seed);
@@ -39,7 +40,8 @@ pub fn of_ratios(rounds: &[Vec<f64>], seed: u64) -> Interval {
     Interval { low: end(tail), ratio: centre(rounds).exp(), high: end(1.0 - tail) }
 }
 
-/// Returns the mean of the middle half: as robust against outliers as a median, with less variance.
+/// Returns the mean of the middle half of the sorted values. This mean is robust against outliers
+/// like a median, but has less variance.
 fn centre(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let quarter = values.len() / 4;

@@ -6,9 +6,9 @@
 //! verdict.rs   that interval, and the margin of equal times -> faster, slower, same, ambiguous
 //! ```
 //!
-//! Only ratios within a pair are used: another program or a lower clock slows both sides of a pair
-//! by the same factor. Effects common to all pairs of a round, for example the addresses of its
-//! buffers, count once per round.
+//! Only ratios within a pair are used, because another program or a lower clock slows both sides of
+//! a pair by the same factor. Some effects are common to all pairs of a round, for example the
+//! addresses of the buffers. These effects count once per round.
 
 mod interval;
 mod sample;

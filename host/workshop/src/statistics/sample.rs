@@ -18,7 +18,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Describes a sample; for an empty sample, all values are NaN.
+    /// Summarises a sample. If the sample is empty, all values are NaN.
     pub fn of(sample: &[f64]) -> Summary {
         let mut sorted = sample.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -33,13 +33,14 @@ impl Summary {
     }
 }
 
-/// Returns the median; NaN for no values.
+/// Returns the median of the values; NaN if there are none.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     quantile(&values, 0.5)
 }
 
-/// Returns the quantile of sorted values, with linear interpolation; NaN for no values.
+/// Returns a quantile of sorted values, with linear interpolation; NaN if there are no values.
+/// `share` is the fraction of the values below the quantile.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let place = share.clamp(0.0, 1.0) * last as f64;

@@ -1,22 +1,22 @@
-//! Tests verdicts with simulated noise: on equal sides, and on sides that differ by five percent.
+//! Tests verdicts with simulated noise. The sides are equally fast, or differ by five percent.
 
 use fusebox_core::random::SplitMix64;
 
 use super::{Summary, Verdict, median};
 use crate::measure::{Effort, Round, TimePair, alternate};
 
-/// Noise of times, relative to the time.
+/// Noise of simulated times, relative to the time without noise.
 #[derive(Clone, Copy)]
 struct Noise {
-    /// Independent noise of each time.
+    /// Standard deviation of the independent noise of each time.
     scatter: f64,
-    /// Fraction of times that are up to ten times as long.
+    /// Fraction of outliers: times that are up to ten times as long.
     outliers: f64,
-    /// Noise correlated between adjacent pairs, as on a machine that is busy for a while.
+    /// Noise that is correlated between adjacent pairs, as on a machine that is busy for a while.
     correlated: f64,
-    /// Slowdown over a hundred pairs.
+    /// Fraction by which times grow over a hundred pairs.
     drift: f64,
-    /// Effect of memory addresses on one side during a round.
+    /// Standard deviation of the effect that memory addresses have on one side during a round.
     placement: f64,
 }
 
@@ -40,12 +40,13 @@ struct NoisyMachine {
     random: SplitMix64,
     /// Number of pairs so far.
     number: f64,
-    /// Logarithm of the slowdown by other work.
+    /// Logarithm of the factor by which other programs slow the machine.
     busy: f64,
 }
 
 impl NoisyMachine {
-    /// Returns the times of two sides that take 100 and `factor` times 100 without noise.
+    /// Returns a pair of times with noise. Without noise, side A takes 100 and side B takes 100
+    /// times `factor`.
     fn pair(&mut self, factor: f64, placement: [f64; 2]) -> TimePair {
         self.number += 1.0;
         self.busy = 0.9 * self.busy + 0.4 * self.noise.correlated * bell(&mut self.random);
@@ -64,14 +65,14 @@ impl NoisyMachine {
     }
 }
 
-/// Returns the verdict if B takes `factor` times as long as A.
+/// Returns the verdict of a comparison in which B takes `factor` times as long as A.
 fn verdict(noise: Noise, factor: f64, seed: u64) -> Verdict {
     let mut machine = NoisyMachine { noise, random: SplitMix64(seed), number: 0.0, busy: 0.0 };
     let series = alternate(Effort { seed, ..Effort::default() }, |_, _| Ok::<_, ()>(machine.round(factor)));
     series.unwrap().verdict
 }
 
-/// Returns how many of `count` comparisons end in the verdict `wanted`.
+/// Returns how many of `count` comparisons have the verdict `wanted`.
 fn count(noise: Noise, factor: f64, wanted: Verdict, count: u64) -> usize {
     (0..count).filter(|&seed| verdict(noise, factor, seed) == wanted).count()
 }
@@ -93,8 +94,8 @@ fn five_percent_are_found() {
     }
 }
 
-/// Agreement within a round means nothing if the rounds disagree. Then the verdict must be neither
-/// that the sides are equal nor that one is faster.
+/// If the rounds disagree, agreement within a round means nothing. Then the verdict must be
+/// `Ambiguous`.
 #[test]
 fn noise_beyond_the_difference_is_no_verdict() {
     let noise = Noise { placement: 0.4, ..QUIET };

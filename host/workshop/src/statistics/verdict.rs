@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use super::Interval;
 
-/// Times that differ by less than this factor count as equal. A difference this small should not
-/// decide a choice.
+/// Times that differ by less than this factor count as equal. A smaller difference should not
+/// decide between two emitters.
 pub const MARGIN: f64 = 1.02;
 
-/// How B compares with A.
+/// The result of comparing B's time with A's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// B takes less time by more than the [margin](MARGIN).
     Faster,
-    /// B takes more time by more than the margin.
+    /// B takes more time by more than the [margin](MARGIN).
     Slower,
     /// The times differ by less than the margin.
     Same,
-    /// The interval contains ratios that count as equal times and ratios that do not. More pairs
-    /// are needed.
+    /// The interval contains ratios that count as equal times, and also larger or smaller ratios.
+    /// More pairs are needed.
     Ambiguous,
 }
 

@@ -10,17 +10,18 @@ use super::contenders::Contender;
 
 /// A compiled contender.
 pub struct CompiledContender {
-    /// Position of the contender in the fixed order that decides ties.
+    /// Position of the contender in the fixed order, which decides ties.
     pub place: usize,
     /// Name of the contender.
     pub name: String,
-    /// Whether only bundled emitters build it.
+    /// Whether only bundled emitters build its kernels.
     pub is_bundled: bool,
-    /// The program and its predicted microseconds, or the reason why there is none.
+    /// The program with its predicted microseconds, or the reason why there is no program.
     pub program: Result<(Executable, f64), String>,
 }
 
-/// Compiles all contenders in parallel, one per thread; `None` if the work is interrupted.
+/// Compiles all contenders in parallel. Each thread compiles one contender at a time. Returns
+/// `None` if the tuning is interrupted.
 pub fn all(contenders: Vec<Contender>, settings: &TuningSettings<'_>) -> Option<Vec<CompiledContender>> {
     let workers = settings.compile.threads.clamp(1, contenders.len().max(1));
     let left = Mutex::new(contenders.into_iter().enumerate());

@@ -1,4 +1,5 @@
-//! Lists the emitters and knobs that can build a kernel, and the ways to cut a region into kernels.
+//! Lists the contenders for a question: the emitters and knobs that can build a kernel, or the cuts
+//! of a region.
 
 use std::sync::Arc;
 
@@ -11,18 +12,18 @@ use semver::Version;
 use super::misprediction;
 use crate::case::isolated_source;
 
-/// One of several ways to compute the same results.
+/// One of several alternatives that compute the same results.
 #[derive(Clone, Debug)]
 pub struct Contender {
-    /// Name, version and knobs of an emitter, or how a region is cut.
+    /// Name, version and knobs of an emitter, or name of a cut.
     pub name: String,
     /// Predicted microseconds; `None` if there is no plan.
     pub predicted_us: Option<f64>,
-    /// Name of the largest part of the predicted time; `None` for ways to cut.
+    /// The largest part of the predicted time, as the name of this part; `None` for cuts.
     pub longest: Option<&'static str>,
-    /// Whether only bundled emitters build it.
+    /// Whether only bundled emitters build its kernels.
     pub is_bundled: bool,
-    /// How its kernels are built.
+    /// The method by which its kernels are built.
     way: BuildMethod,
 }
 
@@ -35,8 +36,8 @@ enum BuildMethod {
 }
 
 impl Contender {
-    /// Compiles the contender with these options. Ignores tuned choices. If the contender is an
-    /// emitter, also ignores other choices of emitters.
+    /// Compiles the contender with these options, but ignores tuned choices in them. If the
+    /// contender is an emitter, also ignores the user's choices of emitters.
     ///
     /// # Errors
     /// If the contender cannot be compiled.
@@ -56,9 +57,9 @@ impl Contender {
     }
 }
 
-/// Returns all emitters that accept the fusion, each with its default knobs and with each
-/// alternative that its plan declares. The emitter of the kernel comes first, then the others in
-/// the order of selection.
+/// Returns all emitters that accept the fusion. Each emitter occurs several times: with its default
+/// knobs, and with each alternative that its plan declares. The emitter of the kernel comes first.
+/// The other emitters follow in the order of selection.
 pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
     let registry = &options.emitters.registry;
     let Ok(subject) = Subject::fingerprinted(&Fingerprint::of(&kernel.unit.fusion).to_string()) else {
@@ -70,7 +71,7 @@ pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
     let contender = |(emitter, (knobs, predicted)): (usize, (Configuration, Option<PredictedTime>))| {
         let loaded = &registry.emitters()[emitter];
         let name = spec(loaded, knobs.clone()).to_string();
-        // A SPEC names only one of two emitters with the same name and version.
+        // If two emitters have the same name and version, a SPEC can name only one of them.
         find(&name, registry).filter(|found| found.emitter == emitter)?;
         let (subject, emitters) = (subject.clone(), vec![emitter]);
         let choice = Override { subject, emitters, knobs, spec: name.clone(), place: None, force: true };
@@ -81,7 +82,7 @@ pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
     ways.filter_map(contender).collect()
 }
 
-/// Returns all ways to cut a region. The untuned way comes first.
+/// Returns all cuts of a region. The cut that is chosen without tuning comes first.
 pub fn of_cut(cut: &Cut, registry: &Registry) -> Vec<Contender> {
     let contender = |way: &fusebox_compiler::Way| {
         let asks = find(&way.name, registry).map(|found| &registry.emitters()[found.emitter]);
@@ -99,10 +100,12 @@ pub fn of_cut(cut: &Cut, registry: &Registry) -> Vec<Contender> {
 /// Predicted microseconds of a plan, and the name of the largest part of that time.
 type PredictedTime = (f64, &'static str);
 
-/// Returns all knobs that an emitter offers, each with the predicted time of its plan.
+/// Returns all configurations of knobs that an emitter offers. Each configuration has the predicted
+/// time of its plan.
 fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configuration, Option<PredictedTime>)> {
     let emitter = &options.emitters.registry.emitters()[ranked.emitter];
-    // If an emitter has no plan, the error is reported later, when its kernel is requested.
+    // If an emitter returns an error instead of a plan, the error is reported later, when its
+    // kernel is built.
     let (fusion, device) = (&kernel.unit.fusion, &options.device);
     let own = Configuration::default();
     let plan = |knobs: &Configuration| fusebox_compiler::ask(|| emitter.plan(fusion, device, knobs));
@@ -121,7 +124,7 @@ fn spec(emitter: &LoadedEmitter, knobs: Configuration) -> Spec {
     Spec { subject: None, target: Target::Name { name: descriptor.name.clone(), version }, knobs }
 }
 
-/// Returns the emitter and the knobs of a stored SPEC; `None` if that emitter is not loaded.
+/// Returns the emitter and the knobs that a stored SPEC names; `None` if the emitter is not loaded.
 pub fn find(spec: &str, registry: &Registry) -> Option<Tuned> {
     let parsed: Spec = spec.parse().ok()?;
     let mut found = Override::resolve(registry, &parsed, false).ok()?;

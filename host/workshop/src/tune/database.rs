@@ -12,30 +12,31 @@ use super::lock::Choices;
 use super::question::Question;
 use crate::statistics::Interval;
 
-/// Choices as JSON, by device and question.
+/// Table of choices. The key consists of device and question, the value is the choice as JSON.
 const CHOSEN: TableDefinition<(&str, &str), &str> = TableDefinition::new("chosen-1");
-/// Positions in the fixed order and figures as JSON, by device, question and contender.
+/// Table of figures. The key consists of device, question and contender. The value is the
+/// contender's position in the fixed order, and its figures as JSON.
 const MEASURED: TableDefinition<(&str, &str, &str), (u64, &str)> = TableDefinition::new("measured-1");
-/// Bytes of memory for cached pages of the file.
+/// Number of bytes of memory for cached pages of the file.
 const CACHE_BYTES: usize = 16 << 20;
 
-/// The choice for a fusion, or for a region that can be cut in several ways.
+/// The choice of an emitter for a fusion, or the choice of a cut for a region.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredChoice {
-    /// Name of the fusion in the tuned program, or of the region's anchor.
+    /// Name of the fusion in the tuned program, or name of the region's anchor.
     pub fusion: String,
-    /// SPEC of the emitter with version and knobs, or the way to cut.
+    /// SPEC of the emitter with version and knobs, or name of the cut.
     pub spec: String,
-    /// SPEC of the untuned choice.
+    /// The choice without tuning, in the form of `spec`.
     pub instead_of: String,
 }
 
 /// Predicted and measured figures of a contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContenderFigures {
-    /// Name, version and knobs, or the way to cut.
+    /// Name, version and knobs of an emitter, or name of a cut.
     pub contender: String,
-    /// Predicted microseconds; `None` if there is no program.
+    /// Predicted microseconds; `None` if the contender has no program.
     pub predicted_us: Option<f64>,
     /// Outcome of the contender in the race.
     pub outcome: RaceOutcome,
@@ -45,16 +46,18 @@ pub struct ContenderFigures {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RaceOutcome {
-    /// The contender is the only one; nothing was measured.
+    /// The question has only this contender, so nothing was measured.
     Alone,
-    /// The contender has no program, or its result is wrong; with the reason.
+    /// The contender has no program, or the result is wrong. The text states the reason.
     Refused(String),
     /// The contender was eliminated before the final.
     Slower { us: f64 },
-    /// The contender is the first with a right result. The others were measured against it.
+    /// The contender is the first one with a right result. The final measured the other contenders
+    /// against it.
     First { us: f64 },
-    /// The contender reached the final. Holds the ratio of its time to that of the first contender,
-    /// and the same ratio for the whole program, if it was tried in one.
+    /// The contender reached the final. `ratio` is its time divided by the time of the first
+    /// contender. `in_program` is the same ratio, measured in a whole program; `None` if the
+    /// contender was not tried in a program.
     Final {
         us: f64,
         ratio: Interval,
@@ -68,31 +71,32 @@ pub enum RaceOutcome {
 pub struct Decision {
     /// The choice.
     pub chosen: StoredChoice,
-    /// Figures of all contenders; empty if the choice was imported.
+    /// Figures of all contenders. Empty if the choice was imported.
     pub figures: Vec<ContenderFigures>,
 }
 
-/// Which stored decisions a new decision replaces. A new decision always replaces a decision among
-/// other contenders.
+/// The stored decisions that a new decision replaces. If a stored decision was made among other
+/// contenders, every new decision replaces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaceable {
-    /// No decisions among the same contenders.
+    /// No stored decision among the same contenders.
     None,
-    /// Decisions whose winner was measured in isolation and not yet tried in a program.
+    /// Stored decisions whose winner was measured in isolation, but not yet tried in a program.
     Untried,
-    /// All decisions.
+    /// All stored decisions.
     All,
 }
 
 /// The reason why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// The file is inconsistent: another program or a disk error has changed it.
+    /// The content of the file is inconsistent, because another program or a disk error has changed
+    /// it.
     #[error("{} is damaged: {reason}; ignore it with --no-tuned, or delete it to start tuning anew", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The inconsistency.
+        /// Description of the inconsistency.
         reason: String,
     },
     /// The file is not a database, or the system refuses access.
@@ -106,10 +110,10 @@ pub enum DatabaseError {
     },
 }
 
-/// The open file.
+/// The database: an open file, or a copy in memory.
 pub struct Database {
     path: PathBuf,
-    /// `Some` until the file is closed.
+    /// The open file; `None` after it is closed.
     file: Option<redb::Database>,
 }
 
@@ -128,14 +132,14 @@ impl ContenderFigures {
 }
 
 impl Decision {
-    /// Whether the decision was made among exactly these contenders. Imported decisions are valid
-    /// for all contenders.
+    /// Whether the decision was made among exactly these contenders. Returns true for imported
+    /// decisions, which are valid for all contenders.
     pub(super) fn is_about(&self, names: &[String]) -> bool {
         let is_among = |figures: &ContenderFigures| names.contains(&figures.contender);
         self.figures.is_empty() || (self.figures.len() == names.len() && self.figures.iter().all(is_among))
     }
 
-    /// Whether the winner was measured in isolation and not yet tried in a program.
+    /// Whether the winner was measured in isolation, but not yet tried in a program.
     pub(super) fn is_untried(&self) -> bool {
         let winner = self.figures.iter().find(|figures| figures.contender == self.chosen.spec);
         matches!(winner.map(|it| &it.outcome), Some(RaceOutcome::Final { in_program: None, .. }))
@@ -161,7 +165,8 @@ impl DatabaseError {
 }
 
 impl Database {
-    /// Opens or creates a file. Reads all of it, so that damage is found before any work is done.
+    /// Opens or creates a file. Reads the whole file, so that damage is found before the tuning
+    /// begins.
     ///
     /// # Errors
     /// If the file is damaged or not a database, or the system refuses access.
@@ -175,7 +180,8 @@ impl Database {
         Ok(database)
     }
 
-    /// Copies the file into memory, if it exists. Writes to the copy do not change the file.
+    /// Creates a database in memory. If the file exists, copies its content. The file never
+    /// changes.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -216,8 +222,8 @@ impl Database {
         })
     }
 
-    /// Stores a decision and returns the valid one: this decision, or a decision of another process
-    /// that it does not replace.
+    /// Stores a decision, unless the file has a decision that the new one may not replace. Returns
+    /// the decision that is then stored.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -255,7 +261,7 @@ impl Database {
         })
     }
 
-    /// Stores imported choices. They are valid for all contenders.
+    /// Stores imported choices, which are valid for all contenders.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -283,15 +289,15 @@ impl Drop for Database {
     }
 }
 
-/// Runs work on a file and turns panics into errors. The database library panics on damage that it
-/// does not expect. Then the file is at fault, not fusebox.
+/// Runs `work` on a file and turns panics into errors. The database library may panic if the file
+/// is damaged. Then the file is at fault, not fusebox.
 fn contained<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
     let outcome = fusebox_compiler::ask(|| catch_unwind(AssertUnwindSafe(work)));
     outcome.unwrap_or_else(|_| Err(redb::Error::Corrupted("its content is inconsistent".into())))
 }
 
-/// Whether a file holds a database. An empty file was just created by a process that has not yet
-/// written to it.
+/// Whether a file contains a database. An empty file contains none: another process has just
+/// created it.
 pub fn is_there(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > 0)
 }
@@ -310,8 +316,8 @@ fn read_only<T>(
 ) -> Result<T, DatabaseError> {
     let read = || match contained(|| Ok(builder().open_read_only(path)))? {
         Ok(file) => read_and_close(file, work),
-        // A killed process leaves a file that needs repair. Repair needs the file to be open for
-        // writing.
+        // If a process was killed, its file may need repair. For the repair, the file must be open
+        // for writing.
         Err(redb::DatabaseError::RepairAborted) => read_and_close(contained(|| Ok(builder().open(path)?))?, work),
         Err(error) => Err(error.into()),
     };
@@ -327,8 +333,9 @@ fn read_and_close<T>(
     result
 }
 
-/// Closes a file. Closing also reads and writes it. All choices are already committed. If closing
-/// finds damage, the next opening of the file reports it.
+/// Closes a file. The library reads and writes the file when it closes it. All choices are already
+/// committed, so errors are ignored. If the file is damaged, the next process that opens it reports
+/// the damage.
 fn close<F>(file: F) {
     let _ = contained(|| {
         drop(file);
@@ -336,7 +343,7 @@ fn close<F>(file: F) {
     });
 }
 
-/// Entries of both tables, as stored.
+/// The entries of both tables, in the form in which they are stored.
 #[derive(Default)]
 struct StoredEntries {
     chosen: Vec<([String; 2], String)>,
@@ -380,7 +387,7 @@ fn put(file: &redb::Database, contents: &StoredEntries) -> Result<(), redb::Erro
     Ok(write.commit()?)
 }
 
-/// Returns the decision on a question from both tables.
+/// Reads the decision on a question from both tables.
 fn decision(
     chosen: &impl ReadableTable<(&'static str, &'static str), &'static str>,
     measured: &impl ReadableTable<(&'static str, &'static str, &'static str), (u64, &'static str)>,
@@ -430,7 +437,7 @@ fn builder() -> Builder {
     builder
 }
 
-/// Returns `None` for a table that does not exist yet.
+/// Turns the error that a table does not exist yet into `None`.
 fn opened<T>(table: Result<T, TableError>) -> Result<Option<T>, redb::Error> {
     match table {
         Ok(table) => Ok(Some(table)),

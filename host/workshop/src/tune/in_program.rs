@@ -1,5 +1,6 @@
-//! Checks whether winners are also faster in the whole program. There, the caches hold data of the
-//! previous kernels, not the data that the same kernel has just read.
+//! Checks whether the whole program is faster with the winners. In the program, the caches contain
+//! data of the previous kernels. In isolation, they contain the data that the same kernel has just
+//! read.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +16,9 @@ use crate::WorkshopError;
 use crate::measure::{PartComparison, ProgramComparison};
 use crate::statistics::{Interval, Verdict};
 
-/// Least saving of a choice in a run of its program, as a fraction of the program's time and in
-/// microseconds. Smaller savings are unreliable: whether a second thread wakes in time for its part
-/// of a small kernel changes from minute to minute.
+/// Least time that a choice must save in a run of the program: as a fraction of the program's time,
+/// and in microseconds. Smaller savings are unreliable. They depend on whether a second thread
+/// wakes in time for its part of a small kernel, and this changes from minute to minute.
 const LEAST_SAVED: f64 = 0.005;
 const LEAST_SAVED_US: f64 = 1.0;
 
@@ -27,7 +28,7 @@ fn is_worth_it(part: &PartComparison, program_us: f64) -> bool {
 }
 
 impl TunedQuestion {
-    /// Records the ratio found in the program. Reverts the choice unless `stays`.
+    /// Records the ratio that was measured in the program. If `stays` is false, reverts the choice.
     fn tried(&mut self, found: Interval, stays: bool) {
         let Decision { chosen, figures } = &mut self.decision;
         let winner = figures.iter_mut().find(|figures| figures.contender == chosen.spec);
@@ -45,7 +46,7 @@ impl TunedQuestion {
 }
 
 impl Tuner<'_> {
-    /// Tries each new cut in the program, with the cuts decided so far.
+    /// Tries each new cut in the program. The program also has all cuts that are already decided.
     pub(super) fn try_cuts(&mut self, source: &Source) -> Result<(), WorkshopError> {
         for number in self.untried(|row| matches!(row.question, Question::Cut(_))) {
             (self.progress)(Progress::Trying(1));
@@ -59,8 +60,8 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// Tries all new choices of emitters in the program at once. Judges each choice by the time of
-    /// its kernel. If the program with the remaining choices is slower, reverts all of them.
+    /// Tries all new choices of emitters in the program together. Keeps a choice if its kernel is
+    /// faster in the program. If the program with the kept choices is slower, reverts all choices.
     pub(super) fn try_emitters(&mut self, source: &Source) -> Result<(), WorkshopError> {
         let untried = self.untried(|row| matches!(row.question, Question::Emitter(_)));
         if untried.is_empty() {
@@ -76,8 +77,8 @@ impl Tuner<'_> {
         let mut stay = Vec::new();
         for &number in &untried {
             let row = &mut self.report.rows[number];
-            // A kernel inside a loop's function is not a separate step. The time of the whole
-            // program judges its choice.
+            // A kernel inside a loop's function is not a separate step. Its choice is judged by the
+            // time of the whole program.
             let part = whole.kernels.get(&row.name).unwrap_or(&whole.all);
             let stays = is_worth_it(part, whole.all.us);
             row.tried(part.ratio, stays);
@@ -96,7 +97,7 @@ impl Tuner<'_> {
         untried.into_iter().try_for_each(|number| self.store_trial(number))
     }
 
-    /// Returns the indices of untried rows; none if nothing is to be measured.
+    /// Returns the indices of untried rows. Returns none if nothing may be measured.
     fn untried(&self, is_meant: impl Fn(&TunedQuestion) -> bool) -> Vec<usize> {
         if self.settings.locked || self.settings.program.is_none() || self.settings.is_stopped() {
             return Vec::new();
@@ -105,8 +106,8 @@ impl Tuner<'_> {
         rows.filter(|(_, row)| is_meant(row) && row.decision.is_untried()).map(|(number, _)| number).collect()
     }
 
-    /// Compiles the program with the choices of the rows, but with the untuned choice for the
-    /// questions in `untuned`.
+    /// Compiles the program with the choices of the rows. For the questions in `untuned`, uses the
+    /// choices without tuning.
     fn compile_with_untuned(&self, source: &Source, untuned: &[Question]) -> Result<Executable, WorkshopError> {
         let compiling = &self.settings.compile;
         let mut emitters =
@@ -125,8 +126,7 @@ impl Tuner<'_> {
         made.executable.ok_or_else(|| WorkshopError::Interface("there is no executable".into()))
     }
 
-    /// Measures both programs. Returns `None` and adds a warning if they do not run on these
-    /// inputs.
+    /// Measures both programs. If they fail on these inputs, adds a warning and returns `None`.
     fn compared(
         &mut self,
         untuned: &Executable,
@@ -149,8 +149,8 @@ impl Tuner<'_> {
         }
     }
 
-    /// Stores the outcome of the trial. If another process has stored an outcome meanwhile, that
-    /// outcome is valid.
+    /// Stores the outcome of the trial. If another process has stored an outcome meanwhile, uses
+    /// the outcome of that process.
     fn store_trial(&mut self, number: usize) -> Result<(), WorkshopError> {
         let row = &mut self.report.rows[number];
         row.decision = self.database.keep(&self.device, row.question, &row.decision, Replaceable::Untried)?;

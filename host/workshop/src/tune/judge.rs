@@ -13,15 +13,15 @@ use super::database::{ContenderFigures, RaceOutcome};
 use crate::WorkshopError;
 use crate::reference::Reference;
 
-/// A contender is excluded from the race if its first run takes more than `LONG` and more than
-/// `HOPELESS` times as long as the fastest contender's. Cold caches cannot explain a time that
-/// long.
+/// A contender is excluded from the race if its first run is hopelessly slow: longer than `LONG`,
+/// and more than `HOPELESS` times as long as the shortest first run. Cold caches alone cannot make
+/// a run so slow.
 const HOPELESS: u32 = 8;
 const LONG: Duration = Duration::from_millis(4);
 
 /// A program whose result is right.
 pub struct Racer {
-    /// Position of the contender in the fixed order that decides ties.
+    /// Position of the contender in the fixed order, which decides ties.
     pub place: usize,
     /// Name of the contender.
     pub name: String,
@@ -29,19 +29,20 @@ pub struct Racer {
     pub executable: Executable,
 }
 
-/// The contenders before the race.
+/// The contenders of a question, divided into those that race and those that do not.
 pub struct JudgedContenders {
     /// Contenders with right results, in the fixed order.
     pub racers: Vec<Racer>,
-    /// The other contenders, which are wrong or hopelessly slow, with their positions.
+    /// The other contenders, with their positions. Their results are wrong, or they are hopelessly
+    /// slow.
     pub out: Vec<(usize, ContenderFigures)>,
-    /// The inputs of all programs.
+    /// The inputs with which all programs run.
     pub inputs: Vec<ArrayLiteral>,
 }
 
-/// Runs every program and compares its result with a reference. The reference is the interpreter's
-/// result if the interpreter is fast enough; else the result of the first program by a bundled
-/// emitter; else the result of the first program.
+/// Runs every program and compares the result with a reference. If the fusion needs little work,
+/// the reference is the interpreter's result. Otherwise it is the result of the first program that
+/// a bundled emitter built. If there is no bundled emitter, it is the result of the first program.
 ///
 /// # Errors
 /// If the inputs cannot be loaded.
@@ -60,8 +61,8 @@ pub fn all(
     let programs = by_trust.iter().filter_map(|made| made.program.as_ref().ok());
     let programs = programs.map(|(program, _)| program.clone());
     let reference = Reference::new(&fusion.module, &values, &settings.run, programs);
-    // Returns the program's time, if rounding explains the difference of its result from the
-    // reference.
+    // Returns the time of the program. Fails if rounding does not explain how the program's result
+    // differs from the reference.
     let check = |program: &Executable| {
         let (found, time) = run(program, &values, &settings.run)?;
         match reference.as_ref().map_or(Ok(None), |reference| reference.fault(&found))? {
@@ -95,7 +96,7 @@ pub fn all(
     Ok(JudgedContenders { racers, out, inputs })
 }
 
-/// Returns the result of a program, and its time.
+/// Runs a program, and returns its result and its time.
 fn run(program: &Executable, values: &[Literal], options: &Options) -> Result<(Literal, Duration), String> {
     let mut program = Program::load(program.clone(), options).map_err(|error| error.to_string())?;
     let mut run = || {

@@ -1,5 +1,5 @@
-//! Converts choices to readable text and back. `fusebox tune --export` writes this text, `--import`
-//! reads it.
+//! Converts choices to readable text and back. `fusebox tune --export` writes the text, and
+//! `--import` reads it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ const HEAD: &str = "# The emitter of each fusion, as `fusebox tune` has measured
                     # be cut into kernels in several ways: around the instruction `fusion`, by the bid of emitter\n\
                     # `spec`, or `apart`, as without its fusion.\n";
 
-/// Choices by device and question.
+/// The choices for each device and question.
 pub type Choices = BTreeMap<String, BTreeMap<Question, StoredChoice>>;
 
 #[derive(Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub enum LockError {
     },
 }
 
-/// Formats choices as text. Equal choices give equal text.
+/// Formats choices as text. Equal choices result in equal text.
 ///
 /// # Errors
 /// If a name cannot be written as TOML.
@@ -57,7 +57,7 @@ pub fn write(choices: &Choices) -> Result<String, toml::ser::Error> {
     Ok(format!("{HEAD}\n{}", toml::to_string(&written)?))
 }
 
-/// Reads the choices from a file with this text.
+/// Reads choices from a file that contains text of this form.
 ///
 /// # Errors
 /// If the file cannot be read, or its content is invalid.

@@ -1,5 +1,5 @@
-//! Explains why prediction did not choose a winner that is faster than the untuned choice by over a
-//! tenth: which of the two predictions is off.
+//! Explains why the predictions did not choose the winner, if the winner is more than a tenth
+//! faster than the untuned choice. The explanation names the prediction that is wrong.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use fusebox_core::times::microseconds;
 use super::database::ContenderFigures;
 use super::report::{FASTER, TunedQuestion};
 
-/// Name of the largest part of each contender's predicted time, by name of the contender. Ways to
-/// cut have none.
+/// The largest part of each contender's predicted time, as the name of this part. The key is the
+/// name of the contender. Cuts have no entry.
 pub type LargestParts = BTreeMap<String, &'static str>;
 
 /// Returns the name of the largest part of a predicted time.
@@ -20,7 +20,7 @@ pub fn longest(times: &Times) -> &'static str {
     parts.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, name)| name)
 }
 
-/// Predicted and measured microseconds of a contender.
+/// Predicted and measured microseconds of one contender.
 struct PredictionCheck<'r> {
     name: &'r str,
     predicted: f64,
@@ -35,7 +35,8 @@ impl PredictionCheck<'_> {
         Some(PredictionCheck { name: &found.contender, predicted, measured, longest: row.longest.get(name).copied() })
     }
 
-    /// Returns the factor by which the prediction is off, in either direction.
+    /// Returns the factor between predicted and measured time. It is at least 1, whichever time is
+    /// longer.
     fn error(&self) -> f64 {
         (self.measured / self.predicted).ln().abs().exp()
     }
@@ -47,8 +48,8 @@ impl PredictionCheck<'_> {
     }
 }
 
-/// Describes why prediction did not choose the winner; `None` if the winner is not faster than the
-/// untuned choice by over a tenth, or was not measured.
+/// Describes why the predictions did not choose the winner. Returns `None` if the winner is at most
+/// a tenth faster than the untuned choice, or was not measured.
 pub fn why(row: &TunedQuestion) -> Option<String> {
     let chosen = &row.decision.chosen;
     if chosen.spec == chosen.instead_of || row.ratio().ratio * FASTER > 1.0 {

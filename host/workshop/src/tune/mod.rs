@@ -1,6 +1,7 @@
-//! Tuning. First measures how each region is cut into kernels fastest, if predictions do not decide
-//! this. Then measures for each fusion which emitter and knobs are fastest, among all emitters that
-//! accept the fusion and all knobs that they declare.
+//! Tuning. Some regions of a program can be cut into kernels in several ways, and predictions do
+//! not show which way is fastest. Tuning first measures these ways. Then it measures for each
+//! fusion which emitter and knobs are fastest. It tries all emitters that accept the fusion, with
+//! all knobs that their plans declare.
 //!
 //! ```text
 //! question.rs       the question to decide: a cut into kernels, or the emitter of a fusion
@@ -49,21 +50,22 @@ pub use question::Question;
 pub use report::{DecisionOrigin, TunedQuestion, TuningReport, write_predictions, write_summary};
 pub use stored::{device, load};
 
-/// How to tune.
+/// Settings of tuning.
 pub struct TuningSettings<'a> {
-    /// How to compile. Fusions whose emitter the user has chosen here are not tuned.
+    /// Options of compilation. If the user has chosen the emitter of a fusion in these options, the
+    /// fusion is not tuned.
     pub compile: Options,
-    /// How to run.
+    /// Options with which programs run.
     pub run: fusebox_runtime::Options,
-    /// Whether to measure nothing. Then all questions must have been decided before.
+    /// Whether measuring is forbidden. Then the database must have a decision on each question.
     pub locked: bool,
-    /// Whether to measure questions again that were decided before.
+    /// Whether to measure again if the database has a decision.
     pub again: bool,
-    /// Seed of the random inputs of fusions.
+    /// Seed for the random inputs of fusions.
     pub seed: u64,
-    /// Inputs of the whole program; `None` if winners are not to be tried in the program.
+    /// Inputs of the whole program. With `None`, winners are not tried in the whole program.
     pub program: Option<InputChoice>,
-    /// Flag that the caller sets to interrupt the work.
+    /// Flag that the caller sets to interrupt the tuning.
     pub stop: &'a AtomicBool,
 }
 
@@ -73,26 +75,28 @@ impl TuningSettings<'_> {
     }
 }
 
-/// Progress of the work.
+/// Progress of the tuning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<'a> {
-    /// Number of additional questions to decide: fusions, and regions to cut.
+    /// Number of additional questions to decide. A question concerns a fusion, or a region that can
+    /// be cut in several ways.
     Begun(usize),
-    /// Name of the question whose contenders are being compiled, and their number.
+    /// Name of the question whose contenders are being compiled, and the number of its contenders.
     Compiling(&'a str, usize),
-    /// Name of the question whose right contenders are being measured, and their number.
+    /// Name of the question whose contenders are being measured, and the number of contenders with
+    /// right results.
     Measuring(&'a str, usize),
-    /// Name of the question that is decided.
+    /// Name of a question that has been decided.
     Done(&'a str),
     /// Number of winners that are being tried in the whole program.
     Trying(usize),
 }
 
-/// Tunes the cuts of a program, then all its fusions. Stores each decision as soon as it is made.
+/// Tunes the cuts of a program, then all its fusions. Stores each decision immediately.
 ///
 /// # Errors
-/// If the program cannot be compiled, the database cannot be used, or a question is undecided and
-/// `locked` forbids measuring.
+/// If the program cannot be compiled, or the database cannot be used. Also if a question is
+/// undecided and `locked` forbids measuring.
 pub fn tune(
     source: &Source,
     settings: &TuningSettings<'_>,
@@ -102,7 +106,7 @@ pub fn tune(
     tune_by(&mut Stopwatch::new(&settings.run, settings.seed), source, settings, database, progress)
 }
 
-/// Tunes with the measurements of this timer.
+/// Tunes a program. `timer` measures the times.
 fn tune_by(
     timer: &mut dyn Timer,
     source: &Source,
@@ -123,7 +127,7 @@ fn tune_by(
     Ok(tuner.report)
 }
 
-/// Replaces stored predictions by present ones. Stored times do not change.
+/// Replaces stored predictions by the predictions of this run. Stored times do not change.
 fn predict_anew(figures: &mut [ContenderFigures], contenders: &[Contender]) {
     for contender in contenders {
         let known = figures.iter_mut().find(|figures| figures.contender == contender.name);
@@ -131,11 +135,11 @@ fn predict_anew(figures: &mut [ContenderFigures], contenders: &[Contender]) {
     }
 }
 
-/// A question with all its contenders. The untuned choice comes first.
+/// A question with all its contenders. The first contender is the choice without tuning.
 struct OpenQuestion<'m> {
     question: Question,
     name: &'m str,
-    /// The fusion or region that all contenders compute.
+    /// The fusion or region whose results all contenders compute.
     fusion: &'m Fusion,
     uses: usize,
     contenders: Vec<Contender>,
@@ -159,8 +163,8 @@ impl<'m> OpenQuestion<'m> {
         }
     }
 
-    /// Fails with a description if a choice is not a contender, and no contender has the choice's
-    /// emitter.
+    /// Checks that a stored choice can be used: it is one of the contenders, or one of the
+    /// contenders has the same emitter. Otherwise returns a description of the problem.
     fn is_answered(&self, chosen: Option<&StoredChoice>, settings: &TuningSettings<'_>) -> Result<(), String> {
         let Some(StoredChoice { spec, .. }) = chosen else { return Err("was never tuned".into()) };
         let registry = &settings.compile.emitters.registry;
@@ -176,7 +180,7 @@ impl<'m> OpenQuestion<'m> {
     }
 }
 
-/// Decides the questions of a program, one after the other.
+/// Decides the questions of a program in succession.
 struct Tuner<'a> {
     settings: &'a TuningSettings<'a>,
     database: &'a Database,
@@ -187,8 +191,8 @@ struct Tuner<'a> {
 }
 
 impl Tuner<'_> {
-    /// Tunes all cuts and returns the program with the fastest ones. A decided cut may lead to new
-    /// questions.
+    /// Tunes all cuts, and returns the compilation with the fastest cuts. After a cut is decided,
+    /// the program may contain new regions that can be cut in several ways; these are tuned too.
     fn tune_cuts(&mut self, source: &Source) -> Result<Compilation, WorkshopError> {
         let compile = &self.settings.compile;
         let emitters = Emitters { tuned: Default::default(), cuts: Default::default(), ..compile.emitters.clone() };
@@ -227,7 +231,7 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// Decides a question; `None` if the work is interrupted first.
+    /// Decides a question. Returns `None` if the tuning is interrupted before.
     fn tune(&mut self, asked: OpenQuestion<'_>) -> Result<Option<TunedQuestion>, WorkshopError> {
         let OpenQuestion { question, name, uses, .. } = asked;
         let names: Vec<String> = asked.contenders.iter().map(|contender| contender.name.clone()).collect();
@@ -250,12 +254,14 @@ impl Tuner<'_> {
         if !is_right {
             return row(found, DecisionOrigin::Nobody);
         }
-        // Another process may have decided the question meanwhile. Then its decision is valid.
+        // If another process has decided the question meanwhile, the decision of that process is
+        // valid.
         let replaceable = if again { Replaceable::All } else { Replaceable::None };
         row(self.database.keep(&self.device, question, &found, replaceable)?, DecisionOrigin::Measured)
     }
 
-    /// Returns the figures of all contenders in the fixed order; `None` if the work is interrupted.
+    /// Measures all contenders. Returns their figures in the fixed order; `None` if the tuning is
+    /// interrupted.
     fn measure(&mut self, asked: OpenQuestion<'_>) -> Result<Option<Vec<ContenderFigures>>, WorkshopError> {
         let settings = self.settings;
         let OpenQuestion { name, fusion, contenders, .. } = asked;

@@ -1,19 +1,19 @@
-//! The questions that tuning decides by measuring.
+//! The questions that tuning decides by measurements.
 
 use std::fmt;
 use std::str::FromStr;
 
 use fusebox_plugins::Fingerprint;
 
-/// Prefix of a region's fingerprint in stored decisions about cuts.
+/// Prefix that marks the fingerprint of a region in stored decisions about cuts.
 const CUT: &str = "cut-";
 
-/// A question to decide.
+/// A question that tuning decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
-    /// Which emitter builds a fusion's kernel.
+    /// Which emitter builds the kernel of a fusion. The question has the fusion's fingerprint.
     Emitter(Fingerprint),
-    /// How a region is cut into kernels.
+    /// How a region is cut into kernels. The question has the region's fingerprint.
     Cut(Fingerprint),
 }
 

@@ -1,5 +1,5 @@
-//! Finds the fastest contender by a race: heats, which eliminate the slower half early, and a final
-//! against the first contender.
+//! Finds the fastest contender by a race. Heats eliminate the slower half of the contenders early.
+//! In the final, the remaining contenders are measured against the first contender.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,19 +15,23 @@ use crate::WorkshopError;
 use crate::measure::{Cache, Contest, DisturbanceWatch, Effort, ProgramComparison, time};
 use crate::statistics::{Interval, MARGIN, Verdict};
 
-/// Number of racers in the final, without the first.
+/// Largest number of racers in the final, not counting the first racer.
 const FINALISTS: usize = 3;
-/// Number of samples of each racer in the first heat. Each later heat doubles this number.
+/// Number of samples of each racer in the first heat. Each later heat has twice as many samples as
+/// the heat before.
 const FIRST_SAMPLES: usize = 2;
-/// A racer is eliminated if its time is more than this factor times the fastest racer's, even if
-/// few racers are left. The first factor is for the first heat, the second for all later heats.
+/// A racer is eliminated if its time is more than this factor times the time of the fastest racer,
+/// even if few racers are left. The first factor applies to the first heat, the second factor to
+/// all later heats.
 const CLEARLY_SLOWER: [f64; 2] = [1.5, 1.2];
-/// Time limit of a comparison in the final. After it, the two racers count as equal.
+/// Time limit of a comparison in the final. If the limit is reached without a clear result, the two
+/// racers count as equal.
 const LONGEST_FINAL: Duration = Duration::from_secs(3);
 
-/// A source of racers' times.
+/// A source of the times of racers.
 pub trait Timer {
-    /// Returns `samples` times of a racer in microseconds. Each sample uses newly allocated memory.
+    /// Returns times of a racer in microseconds; `samples` is their number. Each sample uses newly
+    /// allocated memory.
     ///
     /// # Errors
     /// If a racer fails now although it ran before.
@@ -38,14 +42,15 @@ pub trait Timer {
         samples: usize,
     ) -> Result<Vec<f64>, WorkshopError>;
 
-    /// Returns the time of a racer divided by that of the first, measured alternately.
+    /// Returns the time of a racer divided by the time of the first racer. The two racers run
+    /// alternately.
     ///
     /// # Errors
-    /// If one of them fails.
+    /// If one of the two racers fails.
     fn against(&mut self, first: &Racer, other: &Racer, inputs: &[ArrayLiteral]) -> Result<Interval, WorkshopError>;
 
-    /// Returns the times of a tuned program divided by those of the untuned one: in total, and for
-    /// each of these kernels.
+    /// Returns the time of the tuned program divided by the time of the untuned program. Also
+    /// returns the ratio of times for each of these kernels.
     ///
     /// # Errors
     /// If one of the programs fails.
@@ -75,8 +80,8 @@ impl<'a> Stopwatch<'a> {
     }
 }
 
-/// Returns the executable to time, without copies. A kernel that updates in-place needs a copy only
-/// in isolation; the copy must not be timed.
+/// Returns the executable whose time is measured, without copies. A kernel that updates in-place
+/// needs a copy only in isolation, so the copy must not be timed.
 fn timed(racer: &Racer) -> Executable {
     racer.executable.clone().without_copies()
 }
@@ -114,22 +119,22 @@ impl Timer for Stopwatch<'_> {
     }
 }
 
-/// Index of a racer, and its times so far in microseconds.
+/// Index of a racer, and all its measured times in microseconds.
 struct RacerTimes {
     racer: usize,
     samples: Vec<f64>,
 }
 
 impl RacerTimes {
-    /// Returns the shortest time. Disturbances, for example unfavourable addresses, make a racer
-    /// slower, never faster.
+    /// Returns the shortest time. This is the best estimate, because disturbances, for example
+    /// unfavourable addresses, only make a racer slower.
     fn best(&self) -> f64 {
         self.samples.iter().copied().fold(f64::INFINITY, f64::min)
     }
 }
 
-/// Races all contenders with right results. Returns their positions in the fixed order and their
-/// figures; `None` if the work is interrupted.
+/// Runs the race between all contenders with right results. Returns the position of each contender
+/// in the fixed order, and its figures. Returns `None` if the tuning is interrupted.
 ///
 /// # Errors
 /// If a racer fails now although it ran before.
@@ -145,7 +150,7 @@ pub fn run(
         let (racer, alone) = (times.racer, times.best());
         let outcome = match racer {
             0 => RaceOutcome::First { us: alone },
-            // Measuring pairs would not show that it is faster.
+            // This racer is so slow that pairs of times would not show that it is faster.
             _ if alone > first * MARGIN => RaceOutcome::Slower { us: alone },
             _ => {
                 let ratio = timer.against(&racers[0], &racers[racer], &judged.inputs)?;
@@ -160,8 +165,8 @@ pub fn run(
     Ok(Some(figures))
 }
 
-/// Runs heats until few racers are left. The first is never eliminated: the others are measured
-/// against it.
+/// Runs heats until few racers are left. Never eliminates the first racer, because the final
+/// measures the other racers against it.
 #[allow(clippy::type_complexity, reason = "those left, and what became of the others")]
 fn heats(
     judged: &JudgedContenders,
@@ -194,8 +199,8 @@ fn heats(
     Ok(Some((left, figures)))
 }
 
-/// Eliminates and returns the racers that are clearly slower than the fastest, and the slower half
-/// if many are left.
+/// Eliminates racers, and returns them. Eliminates the racers that are clearly slower than the
+/// fastest racer. If many racers are left, also eliminates the slower half.
 fn eliminate(left: &mut Vec<RacerTimes>, limit: f64) -> Vec<RacerTimes> {
     left.sort_by(|a, b| a.best().total_cmp(&b.best()).then(a.racer.cmp(&b.racer)));
     let fastest = left.first().map_or(0.0, RacerTimes::best);
@@ -216,24 +221,26 @@ fn of(racer: &Racer, outcome: RaceOutcome) -> (usize, ContenderFigures) {
     (racer.place, ContenderFigures::of(racer.name.clone(), racer.predicted_us, outcome))
 }
 
-/// Returns the winner; `None` if no contender is right. The winner is the first contender, in the
-/// fixed order, that is not significantly slower than the fastest by more than the margin: if the
-/// race were repeated, any of these contenders could be the fastest. A contender replaces the first
-/// only if it is significantly faster than the first.
+/// Returns the winner; `None` if no contender has a right result. Only the first contender, and
+/// contenders that are significantly faster than the first contender, can win. Among these, several
+/// may be about as fast as the fastest: the measurements do not show that they are slower by more
+/// than the margin. In a repeated race, any of these could be the fastest. The winner is the one
+/// that comes first in the fixed order.
 pub fn winner(figures: &[ContenderFigures]) -> Option<&str> {
     let ratio = |figures: &ContenderFigures| match &figures.outcome {
         RaceOutcome::Final { ratio, .. } if Verdict::of(ratio) == Verdict::Faster => Some(*ratio),
         RaceOutcome::First { .. } | RaceOutcome::Alone => Some(Interval { low: 1.0, ratio: 1.0, high: 1.0 }),
         _ => None,
     };
-    // Contenders were measured against the first, not against each other. Therefore this compares
-    // the intervals of both ratios.
+    // Each contender was measured against the first contender, not against other contenders.
+    // Therefore two contenders are compared by the intervals of their ratios.
     let fastest = figures.iter().filter_map(ratio).min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
     let is_as_fast = |it: &&ContenderFigures| ratio(it).is_some_and(|ratio| ratio.low <= fastest.high * MARGIN);
     figures.iter().find(is_as_fast).map(|figures| figures.contender.as_str())
 }
 
-/// Returns the winner's time divided by the first's; 1 if the winner is the first.
+/// Returns the winner's time divided by the time of the first contender. The ratio is 1 if the
+/// first contender is the winner.
 pub fn ratio(figures: &[ContenderFigures], winner: &str) -> Interval {
     let same = Interval { low: 1.0, ratio: 1.0, high: 1.0 };
     let found = figures.iter().find(|figures| figures.contender == winner);

@@ -1,4 +1,4 @@
-//! Reports what tuning gained, and by which emitters.
+//! Reports the time that tuning saves, and the emitters that save it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -17,11 +17,12 @@ use crate::statistics::{Interval, median};
 pub struct TuningReport {
     /// The program's file.
     pub module: String,
-    /// Decisions about cuts, then about fusions, in their order.
+    /// The decisions about cuts, followed by those about fusions. Both are in the order in which
+    /// they were made.
     pub rows: Vec<TunedQuestion>,
     /// Number of fusions whose emitter the user has chosen.
     pub chosen_by_user: usize,
-    /// Number of fusions, and of regions to cut, left undecided by an interrupt.
+    /// Number of fusions and regions for which an interrupt prevented a decision.
     pub interrupted: usize,
     /// Warnings of the compiler and of tuning.
     pub warnings: Vec<String>,
@@ -35,7 +36,7 @@ pub enum DecisionOrigin {
     Measured,
     /// The choice was stored before this run.
     Known,
-    /// There is no choice, as no contender has a right result.
+    /// There is no choice, because no contender has a right result.
     Nobody,
 }
 
@@ -43,18 +44,18 @@ pub enum DecisionOrigin {
 #[derive(Clone, Debug)]
 pub struct TunedQuestion {
     pub question: Question,
-    /// Name of the fusion in this program.
+    /// Name of the fusion in this program, or of the region's anchor.
     pub name: String,
     pub decision: Decision,
     /// Number of occurrences of the fusion in the program.
     pub uses: usize,
     pub origin: DecisionOrigin,
-    /// The largest parts of the predicted times.
+    /// The largest part of each contender's predicted time.
     pub longest: LargestParts,
 }
 
 impl TunedQuestion {
-    /// Whether the choice differs from the untuned one.
+    /// Whether the choice differs from the choice without tuning.
     fn is_changed(&self) -> bool {
         self.decision.chosen.spec != self.decision.chosen.instead_of
     }
@@ -63,12 +64,13 @@ impl TunedQuestion {
         matches!(self.question, Question::Cut(_))
     }
 
-    /// Returns the winner's time divided by that of the first right contender.
+    /// Returns the winner's time divided by the time of the first contender with a right result.
     pub fn ratio(&self) -> Interval {
         race::ratio(&self.decision.figures, &self.decision.chosen.spec)
     }
 
-    /// Describes what a contender gained in the whole program, if it was tried there.
+    /// Describes how much faster the whole program is with a contender; `None` if the contender was
+    /// not tried there.
     fn in_program(&self, contender: &str) -> Option<String> {
         let found = self.decision.figures.iter().find(|figures| figures.contender == contender)?;
         match found.outcome {
@@ -77,15 +79,15 @@ impl TunedQuestion {
         }
     }
 
-    /// Returns the microseconds of the first right contender.
+    /// Returns the microseconds of the first contender with a right result.
     fn first_us(&self) -> Option<f64> {
         let first = self.decision.figures.iter().find(|figures| matches!(figures.outcome, RaceOutcome::First { .. }));
         first.and_then(ContenderFigures::measured_us)
     }
 }
 
-/// Writes what tuning gained: for each fusion with a changed choice, for each emitter, and in
-/// total. Also writes the rejected contenders.
+/// Writes how much faster tuning makes the kernels: for each fusion whose choice has changed, for
+/// each emitter, and in total. Also lists the rejected contenders.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -134,7 +136,8 @@ pub fn write_summary(out: &mut dyn Write, reports: &[TuningReport]) -> io::Resul
         writeln!(out, "{all} regions that can be cut in several ways, {changed} cut differently than untuned")?;
     }
     let timed = || fusions().filter_map(|row| Some((row, row.first_us()? * row.uses as f64)));
-    // The fusions are those of the chosen cuts. The untuned program has other fusions instead.
+    // The timed fusions are those that result from the chosen cuts. If a cut has changed, the
+    // untuned program has other fusions there.
     let gained_by = |row: &TunedQuestion| Some(row.first_us()? * (1.0 - row.ratio().ratio) * row.uses as f64);
     let by_cuts: f64 = cuts().filter(|row| row.is_changed()).filter_map(gained_by).sum();
     let before: f64 = timed().map(|(_, us)| us).sum::<f64>() + by_cuts;
@@ -150,7 +153,8 @@ fn gained(Interval { low, ratio, high }: Interval) -> String {
     format!("{:.2} times as fast ({:.2} to {:.2})", 1.0 / ratio, 1.0 / high, 1.0 / low)
 }
 
-/// Writes a line for each emitter that replaced another, the emitter with the most wins first.
+/// Writes a line for each emitter that replaced another emitter. The emitter with the most wins
+/// comes first.
 fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a TunedQuestion>) -> io::Result<()> {
     let mut gains: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for row in rows.filter(|row| row.is_changed() && !row.decision.figures.is_empty()) {
@@ -171,14 +175,15 @@ fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a TunedQuest
     Ok(())
 }
 
-/// Number of rows in the table of predictions.
+/// Largest number of rows in the table of predictions.
 const WORST: usize = 10;
 
-/// Least ratio of two measured times at which one contender counts as faster than the other.
+/// Least ratio of the measured times of two contenders for which one of them counts as faster.
 pub(super) const FASTER: f64 = 1.1;
 
-/// Writes how far predictions are from measurements: the median error of all contenders, the worst
-/// errors, and how often a prediction orders two contenders correctly.
+/// Writes a comparison of predicted and measured times: the median error of all contenders, and the
+/// largest errors. Also writes how often two contenders have the same order by predicted as by
+/// measured times.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -219,8 +224,8 @@ pub fn write_predictions(out: &mut dyn Write, reports: &[TuningReport]) -> io::R
     Ok(())
 }
 
-/// For each pair of contenders whose measured times clearly differ, returns whether their predicted
-/// times have the same order.
+/// Considers each pair of contenders whose measured times clearly differ. Returns for each pair
+/// whether the predicted times have the same order as the measured times.
 fn ordered(row: &TunedQuestion) -> Vec<bool> {
     let time = |figures: &ContenderFigures| Some((figures.predicted_us?, figures.measured_us()?));
     let times: Vec<(f64, f64)> = row.decision.figures.iter().filter_map(time).collect();

@@ -1,4 +1,4 @@
-//! Loads the choices that a compilation uses.
+//! Loads stored choices into the options of a compilation.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use super::contenders::find;
 use super::database::{DatabaseError, all, is_there};
 use super::question::Question;
 
-/// Names the target device. The name is the same in every run, and differs for devices on which
-/// times may differ.
+/// Returns a name of the target device. The name is equal in every run. Two devices on which times
+/// may differ have different names.
 pub fn device(options: &Options) -> String {
     let device = &options.device;
     let digest: [u8; 32] = Sha256::digest(format!("{device:?}")).into();
     let digest: String = digest[..4].iter().map(|byte| format!("{byte:02x}")).collect();
     let parts = match options.target.runner() {
-        // Programs are planned for all processors, but their time depends on the number of threads.
+        // Plans do not depend on the number of threads, but the time of a program does.
         Some(Runner::Cpu) => {
             let info = CpuInfo::current().ok();
             let model = info.as_ref().and_then(|info| info.model_name(0)).map(|name| format!(" {name},"));
@@ -29,13 +29,13 @@ pub fn device(options: &Options) -> String {
     format!("{}:{parts}, {digest}", options.target)
 }
 
-/// Adds the choices for the compilation's device to its options, if their emitters are present.
-/// Adds nothing if there is no file.
+/// Adds the stored choices for the device of a compilation to its options. Omits a choice if its
+/// emitter is not loaded. If there is no file, adds nothing.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub fn load(path: &Path, options: &mut Options) -> Result<(), DatabaseError> {
-    // Without a file, the machine is not queried.
+    // If there is no file, the machine need not be queried.
     if !is_there(path) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Tests tuning with a timer that returns prescribed times.
+//! Tests of tuning, with a timer that returns prescribed times.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -55,8 +55,9 @@ fn options() -> Options {
     }
 }
 
-/// A timer that returns one microsecond for one racer and two for all others. `in_program` is the
-/// time of the tuned program divided by the untuned one's.
+/// A timer that returns one microsecond for the racer `fastest`, and two microseconds for all other
+/// racers. `in_program` is the time of the tuned program divided by the time of the untuned
+/// program.
 struct FixedTimer {
     fastest: String,
     in_program: f64,
@@ -101,8 +102,8 @@ impl Timer for FixedTimer {
     }
 }
 
-/// A timer that returns the times of another timer. Before each trial in the whole program, it lets
-/// another process tune the same program.
+/// A timer that returns the times of another timer. Before it measures a whole program, it calls
+/// `by`. This function tunes the same program, as if another process did so.
 struct OvertakenTimer<'a> {
     says: FixedTimer,
     by: &'a mut dyn FnMut(),
@@ -164,7 +165,8 @@ fn a_cut_that_is_measured_to_be_faster_than_the_predicted_one_is_made_from_then_
     let report = tuned(&mut FixedTimer::fastest(&other.name), false).unwrap();
     let chosen = &report.rows[0].decision.chosen;
     assert_eq!((&chosen.spec, &chosen.instead_of), (&other.name, &first.name));
-    // Each region takes one microsecond instead of two. Fusions take two each, with any emitter.
+    // Each tuned region takes one microsecond instead of two. Each fusion takes two microseconds
+    // with any emitter.
     let mut said = Vec::new();
     write_summary(&mut said, std::slice::from_ref(&report)).unwrap();
     let cuts = report.rows.iter().filter(|row| row.decision.chosen.spec == other.name).count();

@@ -1,5 +1,5 @@
-//! The fusions with which an emitter is checked: typical ones in awkward sizes, random ones, and
-//! impossible ones.
+//! The fusions with which an emitter is checked: typical fusions in unusual sizes, random fusions,
+//! and fusions that no kernel can compute.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use crate::compiler::{inputs, interpreted};
 use crate::fusions::of_kind;
 use crate::literals::{Closeness, small_integers};
 
-/// A fusion with inputs and its right result.
+/// A fusion with its inputs and its right result.
 #[derive(Clone, Debug)]
 pub struct FusionCase {
     /// Name that reports show.
@@ -22,19 +22,19 @@ pub struct FusionCase {
     /// Text in the form that `fusebox run` reads.
     pub text: String,
     pub inputs: Vec<ArrayLiteral>,
-    /// Whether a kernel can compute it at all; if not, every emitter must decline it.
+    /// Whether a kernel can compute the fusion. If not, every emitter must decline the fusion.
     pub is_possible: bool,
     pub closeness: Closeness,
     expected: OnceLock<Result<Literal, Failure>>,
 }
 
-/// Sizes of typical fusions as `(rows, columns)`: zero, one, primes, and sizes below and above
-/// those of a warp, a tile and a block.
+/// Sizes of typical fusions as `(rows, columns)`. They include zero, one, primes, and sizes below
+/// and above those of a warp, a tile and a block.
 const SIZES: [(i64, i64); 6] = [(0, 5), (1, 1), (1, 997), (31, 33), (257, 128), (300, 401)];
 
 impl FusionCase {
-    /// Returns the random fusion that a kind and a seed determine. Its results do not depend on the
-    /// order of additions.
+    /// Returns the random fusion that a kind and a seed determine. The results of this fusion do
+    /// not depend on the order of additions.
     pub fn generated(kind: &str, seed: u64) -> FusionCase {
         let fusion = of_kind(kind, seed);
         let name = format!("the fusion of seed {seed}");
@@ -45,16 +45,16 @@ impl FusionCase {
     /// Returns a case for a fusion of a module, with small integers as inputs.
     ///
     /// # Errors
-    /// If one of its parameters is not an array.
+    /// If one of the fusion's parameters is not an array.
     pub fn of_module(fusion: &ModuleFusion) -> Result<FusionCase, Failure> {
         let inputs = inputs(&fusion.text, small_integers)?;
         Ok(FusionCase::new(fusion.name.clone(), fusion.text.clone(), inputs, Closeness::Units))
     }
 
-    /// Returns the typical fusions, in all sizes.
+    /// Returns all typical fusions, each in all sizes.
     ///
     /// # Errors
-    /// If one of them is invalid HLO.
+    /// If one of the fusions is invalid HLO.
     pub fn typical() -> Result<Vec<FusionCase>, Failure> {
         let all = TYPICAL.iter().flat_map(|fusion| SIZES.map(|size| (fusion, size)));
         all.map(|((name, body), size)| sized(name, body, size)).collect()
@@ -81,8 +81,8 @@ impl FusionCase {
         self.expected.get_or_init(|| interpreted(&self.text, &self.inputs)).as_ref().map_err(Failure::clone)
     }
 
-    /// Returns the case with another fusion and small integers as inputs; `None` if the interpreter
-    /// cannot evaluate this fusion.
+    /// Returns a case with another fusion, whose inputs are small integers. Returns `None` if the
+    /// interpreter cannot evaluate this fusion.
     pub fn with_text(&self, text: String) -> Option<FusionCase> {
         let inputs = inputs(&text, small_integers).ok()?;
         let expected = Ok(interpreted(&text, &inputs).ok()?).into();
@@ -99,7 +99,7 @@ fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Result<FusionCa
     Ok(FusionCase::new(format!("{name}, {rows} by {columns}"), text, inputs, Closeness::Units))
 }
 
-/// Returns the body as a computation, preceded by the combiners that it applies.
+/// Returns the body as the text of a computation. The combiners that the body applies precede it.
 fn with_combiners(body: &str) -> String {
     let applied = COMBINERS.split_inclusive("}\n").filter(|combiner| {
         let name = combiner.split(' ').next().unwrap_or_default();

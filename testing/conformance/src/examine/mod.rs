@@ -31,37 +31,37 @@ pub use trial::{Promise, TestedTarget};
 use case::FusionCase;
 use trial::{BrokenPromise, TestedEmitter, TrialError};
 
-/// Number of failing fusions after which the examination ends.
+/// Number of fusions with a fault after which the examination ends.
 const MOST_FAILURES: usize = 20;
-/// Number of emitter processes that died or were too slow, after which the examination ends. Each
-/// may have taken its whole time limit.
+/// Number of lost emitter processes after which the examination ends. A process is lost if it died
+/// or exceeded its time limit. Each lost process may have taken the whole time limit.
 const MOST_LOSSES: usize = 3;
 
-/// Time spent on failing fusions after which the examination ends: an endless kernel fails only
-/// after seconds.
+/// Total time of failing fusions after which the examination ends. There is a limit because an
+/// endless kernel fails only after seconds.
 const MOST_LOST_TIME: Duration = Duration::from_secs(20);
 
-/// The fusions to examine with.
+/// The fusions with which an emitter is examined.
 #[derive(Clone, Debug)]
 pub struct ExaminationSettings {
     /// Kind of the random fusions.
     pub kind: String,
     pub seeds: Range<u64>,
-    /// Whether to try typical and impossible fusions before the random ones.
+    /// Whether typical and impossible fusions are tried before the random fusions.
     pub of_programs: bool,
-    /// Fusions of modules. They are tried before all others.
+    /// Fusions of modules. They are tried before all other fusions.
     pub of_modules: Vec<ModuleFusion>,
 }
 
-/// A fusion for which the emitter broke a promise.
+/// A fusion and a target for which the emitter broke a promise.
 struct FailedCase {
     case: FusionCase,
     place: TestedTarget,
     fault: BrokenPromise,
 }
 
-/// Examines the emitter with this number in the registry. The emitter has no competitors: it
-/// computes every fusion that it accepts.
+/// Examines the emitter with this number in the registry. The emitter has no competitors, so it
+/// builds every fusion that it accepts.
 ///
 /// # Errors
 /// If the interpreter has no result for one of the fusions, which is a bug in fusebox.
@@ -120,8 +120,8 @@ pub fn examine(
     Ok(report)
 }
 
-/// Returns one finding for each broken promise and target: the smallest fusion that breaks the
-/// promise, shrunk further.
+/// Returns one finding for each pair of a broken promise and a target. The finding contains the
+/// smallest fusion that breaks the promise, after this fusion was shrunk further.
 fn findings(subject: &TestedEmitter, broken: Vec<FailedCase>) -> Vec<Finding> {
     let mut groups: BTreeMap<(Promise, TestedTarget), Vec<FailedCase>> = BTreeMap::new();
     for broken in broken {
@@ -142,7 +142,7 @@ fn findings(subject: &TestedEmitter, broken: Vec<FailedCase>) -> Vec<Finding> {
     groups.into_iter().filter_map(finding).collect()
 }
 
-/// Returns the texts with their counts, the most frequent text first.
+/// Returns the texts with their counts, in order of decreasing count.
 fn most_frequent(counted: BTreeMap<String, usize>) -> Vec<(String, usize)> {
     let mut all: Vec<(String, usize)> = counted.into_iter().collect();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

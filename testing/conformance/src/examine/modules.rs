@@ -1,4 +1,4 @@
-//! Collects the fusions that an emitter accepts in modules of its author.
+//! Collects the fusions that an emitter accepts from modules of the emitter's author.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::most_frequent;
 use super::trial::{TestedEmitter, TestedTarget};
 use crate::Failure;
 
-/// Largest number of additions of a fusion. They take some seconds in the interpreter, and tens of
-/// seconds in the simulator.
+/// Largest work of a fusion, as a number of additions. This work takes some seconds in the
+/// interpreter, and tens of seconds in the simulator.
 const MOST_ADDITIONS: f64 = 2e7;
-/// Largest number of reasons in the error about an emitter that accepts nothing.
+/// Largest number of reasons in the error that is reported if an emitter accepts nothing.
 const MOST_REASONS: usize = 3;
 
 /// A fusion of a module.
@@ -28,11 +28,11 @@ pub struct ModuleFusion {
 }
 
 /// Returns the fusions of a module that the emitter with this number accepts on at least one
-/// target, each once.
+/// target. Returns equal fusions only once.
 ///
 /// # Errors
-/// If the module cannot be compiled with the emitter, the emitter accepts nothing, or a fusion is
-/// too large for the interpreter and the simulator.
+/// If the module cannot be compiled with the emitter, or the emitter accepts no fusion. Also if a
+/// fusion is too large for the interpreter and the simulator.
 pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result<Vec<ModuleFusion>, Failure> {
     let subject = TestedEmitter::new(registry, number);
     let emitter = subject.emitter().identity();

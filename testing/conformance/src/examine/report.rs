@@ -11,7 +11,7 @@ use super::trial::{Promise, TestedEmitter, TestedTarget, TrialCounts};
 /// The result of an examination.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExaminationReport {
-    /// Name, version and file.
+    /// Name, version and file of the emitter.
     pub emitter: String,
     /// Kind of the generated fusions.
     pub kind: String,
@@ -19,43 +19,44 @@ pub struct ExaminationReport {
     pub fusions: usize,
     /// Number of possible fusions that the emitter accepted on at least one target.
     pub taken: usize,
-    /// Numbers of checks on each target.
+    /// Numbers of successful checks on each target.
     pub places: BTreeMap<TestedTarget, CheckCounts>,
-    /// Whether NVIDIA's assembler was installed to read the kernels.
+    /// Whether NVIDIA's assembler was installed, so that it assembled the kernels.
     pub has_assembler: bool,
-    /// Reasons for declining and their counts, the most frequent first.
+    /// The emitter's reasons for declining fusions, in order of decreasing frequency, with their
+    /// counts.
     pub declined: Vec<(String, usize)>,
     /// Number of fusions for which the emitter broke a promise.
     pub failed: usize,
-    /// Whether the examination ended early after too many failures.
+    /// Whether the examination ended early because of too many failures.
     pub ended_early: bool,
-    /// The findings, one per broken promise and target.
+    /// The findings. There is one for each pair of a broken promise and a target.
     pub findings: Vec<Finding>,
 }
 
-/// Numbers of checks on one target.
+/// Numbers of successful checks on one target.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct CheckCounts {
     /// Number of fusions that the emitter accepted and that passed all checks.
     pub fusions: usize,
     /// Number of plans checked.
     pub plans: usize,
-    /// Number of kernels that were compiled, and run if the target can run here.
+    /// Number of kernels that were compiled. They were also run, except for NVIDIA GPUs.
     pub kernels: usize,
 }
 
-/// A broken promise.
+/// A promise that the emitter broke, with a small fusion that shows the fault.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     pub promise: Promise,
     pub place: TestedTarget,
-    /// Number of fusions for which the emitter broke it on this target.
+    /// Number of fusions for which the emitter broke the promise on this target.
     pub count: usize,
     /// Name of the fusion that was shrunk.
     pub fusion: String,
-    /// Seed of this fusion, if it is random.
+    /// Seed of this fusion, if the fusion is random.
     pub seed: Option<u64>,
-    /// Description of the fault of the shrunk fusion.
+    /// Description of the fault that the shrunk fusion shows.
     pub words: String,
     /// The shrunk fusion, in the form that `fusebox run` reads.
     #[serde(rename = "hlo")]
@@ -85,7 +86,7 @@ impl ExaminationReport {
         tried.kernels += done.kernels;
     }
 
-    /// Returns the numbers of checks on all targets together.
+    /// Returns the total numbers of successful checks on all targets.
     pub fn tried(&self) -> CheckCounts {
         self.places.values().fold(CheckCounts::default(), |all, it| CheckCounts {
             fusions: all.fusions + it.fusions,
@@ -94,7 +95,7 @@ impl ExaminationReport {
         })
     }
 
-    /// Whether the emitter accepted a fusion and kept all promises.
+    /// Whether the emitter accepted at least one fusion and kept all promises.
     pub fn conforms(&self) -> bool {
         self.taken > 0 && self.findings.is_empty()
     }

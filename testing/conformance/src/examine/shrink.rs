@@ -1,5 +1,5 @@
-//! Shrinks a fusion for which an emitter breaks a promise, as long as the emitter breaks the same
-//! promise.
+//! Shrinks a fusion for which an emitter breaks a promise. Shrinking continues as long as the
+//! emitter breaks the same promise for a smaller fusion.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,13 @@ use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape, pa
 use super::case::FusionCase;
 use super::trial::{BrokenPromise, TestedEmitter, TestedTarget, TrialError};
 
-/// Largest number of fusions to try.
+/// Largest number of smaller fusions to try.
 const MOST_TRIES: usize = 200;
 /// Time after which shrinking stops.
 const MOST_TIME: Duration = Duration::from_secs(10);
 
-/// Returns the smallest fusion found for which the emitter breaks the same promise, and a
-/// description of the fault.
+/// Shrinks a fusion as far as possible. Returns the smallest fusion for which the emitter breaks
+/// the same promise, and a description of its fault.
 pub fn smaller(
     subject: &TestedEmitter,
     case: &FusionCase,
@@ -37,7 +37,8 @@ pub fn smaller(
     }
 }
 
-/// Returns the case and its fault, if the emitter breaks the same promise for it.
+/// Tries a case. If the emitter breaks the same promise for this case, returns the case and its
+/// fault.
 fn fails(
     subject: &TestedEmitter,
     case: &FusionCase,
@@ -48,8 +49,8 @@ fn fails(
     (found.promise == fault.promise && !found.lost).then(|| (case.clone(), found))
 }
 
-/// Returns all fusions that are one step smaller. Among steps of one kind, the largest step comes
-/// first.
+/// Returns all fusions that result from this fusion by one step of shrinking. There are three kinds
+/// of steps. Among steps of one kind, the step that removes most comes first.
 fn candidates(module: &Module) -> Vec<Module> {
     let Some(fused) = module.computations.last() else { return Vec::new() };
     let with = |computation: Computation| {
@@ -62,11 +63,11 @@ fn candidates(module: &Module) -> Vec<Module> {
     let mut found: Vec<Module> = Vec::new();
     let root = fused.root_instruction();
     let is_array = |id: InstrId| fused.instruction(id).shape.as_array().is_some();
-    // The end is cut off: an operand becomes the result.
+    // These steps cut off the end: an operand of the root becomes the result.
     found.extend(
         root.operands.iter().filter(|&&id| is_array(id)).map(|&root| with(Computation { root, ..fused.clone() })),
     );
-    // The beginning is cut off: a value becomes a parameter.
+    // These steps cut off the beginning: a value becomes a parameter.
     let inner = fused.ids().rev().filter(|&id| {
         let instruction = fused.instruction(id);
         id != fused.root && is_array(id) && !instruction.operands.is_empty()
@@ -78,7 +79,7 @@ fn candidates(module: &Module) -> Vec<Module> {
         *cut = Instruction::new(cut.name.clone(), cut.shape.clone(), Op::Parameter { number }, Vec::new());
         with(computation)
     }));
-    // All dimensions of one size become smaller.
+    // These steps shrink dimensions: all dimensions of one size become smaller.
     let mut sizes: Vec<i64> =
         fused.instructions.iter().flat_map(|it| dims(&it.shape)).filter(|&size| size > 1).collect();
     sizes.sort_unstable();
@@ -106,7 +107,8 @@ fn resize(shape: &mut Shape, from: i64, to: i64) {
     }
 }
 
-/// Removes instructions that the root does not need. Renumbers parameters in their order.
+/// Removes instructions that the root does not need. Renumbers the remaining parameters and keeps
+/// their order.
 fn without_unused(computation: Computation) -> Computation {
     let mut needed = vec![false; computation.instructions.len()];
     let mut pending = vec![computation.root];

@@ -1,5 +1,5 @@
-//! Checks one emitter with one fusion on one target: plans, compiles, simulates and runs the
-//! fusion, and compares the result with the interpreter's.
+//! Checks one emitter with one fusion on one target. Plans, compiles, simulates and runs the
+//! fusion, and compares the result with that of the interpreter.
 
 use fusebox_compiler::{Compilation, Phase, Selected, Source};
 use fusebox_core::device::DeviceDescription;
@@ -17,8 +17,8 @@ use crate::literals::{Closeness, difference};
 use crate::plans::{PlanError, planned};
 use crate::{Compiler, Failure, Machine};
 
-/// Largest number of alternative configurations whose kernels are run in addition to the default
-/// one. Each takes as long as the default.
+/// Largest number of alternative configurations whose kernels are run, in addition to the default
+/// configuration. Each kernel takes as long as the default kernel.
 const MOST_OTHERS: usize = 2;
 
 /// A promise that an emitter makes by accepting a fusion.
@@ -29,15 +29,16 @@ pub enum Promise {
     Answers,
     /// The plan covers every element as required, within the device's limits.
     Plan,
-    /// The emitter gives equal answers to equal questions.
+    /// The emitter returns equal answers to equal questions.
     Repeats,
     /// The kernel can be compiled.
     Compiles,
-    /// The kernel stays in bounds and has no races, in any order of threads.
+    /// The kernel accesses memory only in bounds and has no races, whatever the order of threads
+    /// is.
     Behaves,
-    /// The results equal the interpreter's.
+    /// The results equal those of the interpreter.
     Result,
-    /// The results have equal bits for any number of threads.
+    /// The bits of the results do not depend on the number of threads.
     SameBits,
     /// NVIDIA's assembler accepts the kernels.
     Assembles,
@@ -46,7 +47,7 @@ pub enum Promise {
 }
 
 impl Promise {
-    /// Describes the fault of an emitter that breaks the promise.
+    /// Describes the fault of an emitter that breaks this promise.
     pub fn broken(self) -> &'static str {
         match self {
             Promise::Answers => "no usable answer",
@@ -62,7 +63,7 @@ impl Promise {
     }
 }
 
-/// A broken promise.
+/// A promise that an emitter broke, with a description of the fault.
 #[derive(Clone, Debug)]
 pub struct BrokenPromise {
     pub promise: Promise,
@@ -71,7 +72,7 @@ pub struct BrokenPromise {
     pub lost: bool,
 }
 
-/// The reason why a trial ended early.
+/// The reason why a trial of an emitter ended early.
 #[derive(Debug)]
 pub enum TrialError {
     /// The emitter broke a promise.
@@ -92,12 +93,12 @@ impl BrokenPromise {
     }
 }
 
-/// The target for which an emitter is checked, and how its kernels are run.
+/// The target for which an emitter is checked. It determines how kernels are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestedTarget {
-    /// The cpu. Kernels are first simulated, so that every access is checked before it happens,
-    /// then run.
+    /// The cpu. Kernels are first simulated, where every access is checked before it happens. Then
+    /// they are run.
     Cpu,
     /// A GPU that the simulator simulates.
     Simt,
@@ -116,7 +117,7 @@ pub struct TrialCounts {
 struct RunSetup<'t> {
     machine: Machine,
     ways: &'t [Options],
-    /// The promise that is broken if results differ between the options.
+    /// The promise that is broken if the result depends on the options.
     differs: Promise,
 }
 
@@ -140,7 +141,8 @@ impl TestedEmitter {
         &self.compiler.registry().emitters()[self.number]
     }
 
-    /// Checks the emitter with a fusion on a target; `None` if the emitter declines the fusion.
+    /// Checks the emitter with a fusion on a target. Returns `None` if the emitter declines the
+    /// fusion.
     ///
     /// # Errors
     /// The first broken promise.
@@ -213,8 +215,8 @@ impl TestedEmitter {
         Ok(Some(TrialCounts { plans: configurations.len(), kernels }))
     }
 
-    /// Builds and checks all plans. Returns their configurations; `None` if the emitter declines
-    /// the fusion.
+    /// Builds and checks all plans of a fusion. Returns the configurations of the plans; `None` if
+    /// the emitter declines the fusion.
     fn planned(
         &self,
         case: &FusionCase,
@@ -234,8 +236,9 @@ impl TestedEmitter {
         planned(self.emitter(), &fusion, device).map_err(failed)
     }
 
-    /// Runs the kernels of the default configuration and of a few others. Returns the number of
-    /// kernels. It is 0 if passes changed the fusion to one that the emitter declines.
+    /// Runs the kernels of the default configuration and of a few other configurations. Returns the
+    /// number of kernels. If passes change the fusion so that the emitter declines it, this number
+    /// is 0.
     fn runs(
         &self,
         case: &FusionCase,
@@ -290,7 +293,7 @@ impl TestedEmitter {
         kernel.selection.order.get(kernel.place).is_some_and(|it| it.emitter == self.number)
     }
 
-    /// Compiles a module for a target. The emitter computes all fusions that it accepts.
+    /// Compiles a module for a target. The emitter under test builds all fusions that it accepts.
     ///
     /// # Errors
     /// If the module cannot be compiled.
@@ -304,8 +307,8 @@ impl TestedEmitter {
         self.in_charge(&Configuration::default()).compile_source(source, &machine, until)
     }
 
-    /// Returns a compiler that chooses the emitter for all fusions that it accepts, with these
-    /// knobs.
+    /// Returns a compiler in which the emitter under test, with these knobs, builds all fusions
+    /// that it accepts.
     fn in_charge(&self, knobs: &Configuration) -> Compiler {
         let registry = self.compiler.registry();
         let kinds = registry.emitters().iter().map(|emitter| emitter.descriptor().kind.clone());
@@ -317,7 +320,8 @@ impl TestedEmitter {
     }
 }
 
-/// Returns the default configuration and a few others. The fusion's text determines which others.
+/// Returns the default configuration and a few other configurations. The fusion's text determines
+/// which other configurations.
 fn drawn(case: &FusionCase, configurations: &[Configuration]) -> Vec<Configuration> {
     let others = configurations.get(1..).unwrap_or_default();
     let seed = case.text.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));

@@ -1,6 +1,7 @@
-//! Typical fusions of programs, and some that no kernel can compute.
+//! Typical fusions of programs, and fusions that no kernel can compute.
 
-/// Typical fusions of programs, each with a name. `{N}` and `{M}` stand for rows and columns.
+/// Typical fusions of programs, each with a name. `{N}` and `{M}` stand for the numbers of rows and
+/// columns.
 pub const TYPICAL: [(&str, &str); 22] = [
     (
         "numerator of softmax",
@@ -171,7 +172,7 @@ pub const IMPOSSIBLE: [(&str, &str); 2] = [
     ),
 ];
 
-/// Combiners that the fusions apply.
+/// Text of the combiners that the fusions apply.
 pub const COMBINERS: &str = "add_f32 { a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT r = f32[] add(a, b) }

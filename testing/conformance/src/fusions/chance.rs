@@ -7,12 +7,12 @@ use fusebox_core::random::SplitMix64;
 pub struct Chance(SplitMix64);
 
 impl Chance {
-    /// Starts the sequence of a seed.
+    /// Starts the sequence that a seed determines.
     pub fn new(seed: u64) -> Chance {
         Chance(SplitMix64(seed.wrapping_mul(0x2545_f491_4f6c_dd1d)))
     }
 
-    /// Returns a number from 0 to below `n`.
+    /// Returns a random whole number, at least 0 and less than `n`.
     pub fn below(&mut self, n: i64) -> i64 {
         (self.bits() >> 1) as i64 % n.max(1)
     }
@@ -27,12 +27,12 @@ impl Chance {
         self.below(n) == 0
     }
 
-    /// Returns one of these items.
+    /// Returns a random one of these items.
     pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as i64) as usize].clone()
     }
 
-    /// Returns the numbers from 0 to below `n` in random order.
+    /// Returns all whole numbers from 0 to `n - 1` in random order.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for i in (1..n).rev() {

@@ -15,8 +15,9 @@ impl Graph {
         }
     }
 
-    /// Returns a combiner for `times` elements, and a bound on the magnitude of its results. The
-    /// results do not depend on the order in which elements are combined.
+    /// Returns a combiner for `times` elements, and a bound on the magnitude of the results. The
+    /// combiner is chosen so that the results do not depend on the order in which elements are
+    /// combined.
     fn order_free_combiner(&mut self, x: &Value, times: i64) -> Option<(String, f64)> {
         let operation = self.chance.pick(Self::combiners_for(x.ty));
         let bound = match operation {
@@ -31,7 +32,8 @@ impl Graph {
         (!x.ty.is_complex() && x.ty != ElementType::Pred).then(|| ("maximum".into(), x.bound))
     }
 
-    /// Returns the dimensions to reduce: the last, the first, the middle one, all, or a random set.
+    /// Returns the dimensions to reduce: the last dimension, the first, the middle one, all
+    /// dimensions, or a random set.
     pub fn reduced_dims(&mut self, rank: usize) -> Vec<usize> {
         match self.chance.below(5) {
             0 => vec![rank - 1],
@@ -56,7 +58,7 @@ impl Graph {
         self.push(x.ty, &remaining(x, reduced), bound, &text)
     }
 
-    /// Computes the largest value and its first position.
+    /// Adds a reduction that computes the largest value and the first position of this value.
     pub fn argmax(&mut self, x: &Value) -> Vec<Value> {
         if x.ty.is_complex() || x.ty == ElementType::Pred || x.rank() == 0 {
             return vec![self.reduce(x)];
@@ -89,7 +91,7 @@ impl Graph {
         vec![value, place]
     }
 
-    /// Computes the sum and the sum of squares in one reduction.
+    /// Adds a reduction that computes the sum of the elements and the sum of their squares.
     pub fn moments(&mut self, x: &Value) -> Vec<Value> {
         let reduced = self.reduced_dims(x.rank());
         let times: i64 = reduced.iter().map(|&d| x.dims[d]).product();
@@ -122,13 +124,15 @@ impl Graph {
         (0..2).map(|i| self.push(ty, &dims, bound, &format!("get-tuple-element({both}), index={i}"))).collect()
     }
 
-    /// Scatters rows into a value's rows. Some indices occur twice, some are out of bounds.
+    /// Adds a scatter that combines rows with the rows of a value. Some indices may occur twice,
+    /// and some may be out of bounds.
     pub fn scatter(&mut self, ty: ElementType, dims: &[i64]) -> Value {
         let operand = self.another(ty, dims);
         self.scatter_into(operand)
     }
 
-    /// Scatters rows into a parameter that no other instruction reads.
+    /// Adds a scatter that combines rows with the rows of a parameter. No other instruction reads
+    /// this parameter.
     pub fn scatter_into_parameter(&mut self, dims: &[i64]) -> Value {
         let ty = types::any(&mut self.chance);
         let operand = self.parameter_within(ty, dims, None);

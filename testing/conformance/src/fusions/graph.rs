@@ -16,7 +16,7 @@ pub struct Value {
     pub name: String,
     pub ty: ElementType,
     pub dims: Vec<i64>,
-    /// Bound on the magnitude of its elements, all of which are integers.
+    /// Largest possible magnitude of the elements, all of which are whole numbers.
     pub bound: f64,
 }
 
@@ -33,12 +33,12 @@ impl Value {
 /// A fusion under construction.
 pub struct Graph {
     pub seed: u64,
-    /// Numbers of the heroes to choose from; empty: all usual heroes.
+    /// Numbers of the heroes from which a hero is chosen. If empty, all usual heroes are possible.
     pub kind: Vec<i64>,
     pub chance: Chance,
     pub values: Vec<Value>,
     lines: Vec<String>,
-    /// Shapes of the parameters as text, and their contents.
+    /// The shapes of the parameters as text, and the contents of the parameters.
     parameters: Vec<(String, ArrayLiteral)>,
     /// Names and definitions of the combiners.
     combiners: Vec<(String, String)>,
@@ -64,8 +64,7 @@ impl Graph {
         value
     }
 
-    /// Appends an instruction whose shape is a tuple. The instruction does not become one of the
-    /// values.
+    /// Appends an instruction whose shape is a tuple. Does not add the instruction to `values`.
     pub fn push_tuple(&mut self, shapes: &[(ElementType, &[i64])], operation: &str) -> String {
         let shapes: Vec<String> = shapes.iter().map(|(ty, dims)| shape(*ty, dims)).collect();
         self.named(&format!("({})", shapes.join(", ")), operation)
@@ -82,7 +81,7 @@ impl Graph {
         self.push(ty, &[], bound, &format!("constant({value})"))
     }
 
-    /// Adds a parameter with values in `range`, or with the usual small integers.
+    /// Adds a parameter. Its elements are in `range`; without a range, they are small integers.
     pub fn parameter_within(&mut self, ty: ElementType, dims: &[i64], range: Option<(i64, i64)>) -> Value {
         let number = self.parameters.len();
         let literal = types::filled(ty, dims, range, &mut self.chance);
@@ -91,7 +90,7 @@ impl Graph {
         self.push(ty, dims, bound, &format!("parameter({number})"))
     }
 
-    /// Returns a value of this type and shape: an existing one, a new parameter, or a broadcast
+    /// Returns a value of this type and shape: an existing value, a new parameter, or a broadcast
     /// constant.
     pub fn another(&mut self, ty: ElementType, dims: &[i64]) -> Value {
         let known: Vec<Value> = self.values.iter().filter(|v| v.ty == ty && v.dims == dims).cloned().collect();
@@ -123,7 +122,7 @@ impl Graph {
         name
     }
 
-    /// Adds a combiner, unless there is already one with this name.
+    /// Adds a combiner, unless the graph already has a combiner with this name.
     pub fn add_combiner(&mut self, name: &str, text: String) {
         if self.combiners.iter().all(|(known, _)| known != name) {
             self.combiners.push((name.into(), text));
@@ -137,13 +136,13 @@ impl Graph {
         line.is_some_and(|line| line.contains(" parameter(") || line.contains(" constant("))
     }
 
-    /// Returns the fusion with these results.
+    /// Completes the fusion. `roots` are its results.
     pub fn finish(self, seed: u64, roots: &[Value]) -> Fusion {
         let name = format!("f{seed}");
         let types: Vec<String> = roots.iter().map(|root| shape(root.ty, &root.dims)).collect();
         let names: Vec<&str> = roots.iter().map(|root| root.name.as_str()).collect();
         let mut lines = self.lines;
-        // A single result is the root itself.
+        // If there is only one result, it is the root; otherwise the root is a tuple.
         let result = match roots {
             [_] => types[0].clone(),
             _ => format!("({})", types.join(", ")),
@@ -162,14 +161,14 @@ impl Graph {
 /// A complete fusion with its inputs.
 #[derive(Clone)]
 pub struct Fusion {
-    /// The seed that it was built from.
+    /// The seed that determined the fusion.
     pub seed: u64,
-    /// Names and texts of its combiners.
+    /// Names and texts of the fusion's combiners.
     pub combiners: Vec<(String, String)>,
     pub computation: String,
-    /// Shapes and contents of its parameters.
+    /// Shapes and contents of the fusion's parameters.
     pub parameters: Vec<(String, ArrayLiteral)>,
-    /// Shapes of its results.
+    /// Shapes of the fusion's results.
     pub results: Vec<String>,
     pub result: String,
 }
@@ -185,7 +184,7 @@ impl Fusion {
         format!("{combiners}{}", self.computation)
     }
 
-    /// Returns the inputs for its parameters.
+    /// Returns the inputs for the fusion's parameters.
     pub fn inputs(&self) -> impl Iterator<Item = ArrayLiteral> + '_ {
         self.parameters.iter().map(|(_, array)| array.clone())
     }

@@ -1,10 +1,10 @@
 //! Builds random fusions of one kind or of any kind. A seed determines the fusion and its inputs.
 //!
-//! A fusion has a prologue of elementwise operations, one or several heroes (reductions,
-//! transposes, concatenations, slices, updates, pads, gathers, scatters, …), an epilogue, and side
-//! outputs. It may have odd sizes, dimensions of size 1, and types of 4 to 64 bits. Elements are
-//! small integers, and operations are chosen so that no result depends on the order of summation.
-//! Therefore results can be compared for equality.
+//! A fusion has a prologue of elementwise operations, one or several heroes, an epilogue, and side
+//! outputs. Heroes are reductions, transposes, concatenations, slices, updates, pads, gathers,
+//! scatters, …. A fusion may have odd sizes, dimensions of size 1, and types of 4 to 64 bits.
+//! Elements are small integers, and operations are chosen so that no result depends on the order of
+//! summation. Therefore tests can require equal results.
 
 mod chance;
 mod combining;
@@ -22,21 +22,21 @@ use graph::{Graph, MOST_ELEMENTS, Value, list};
 
 const SIZES: [i64; 23] = [1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 48, 64, 65, 100, 128, 129, 256, 1000, 2049, 4100];
 
-/// Number of usual heroes, from which [`any`] chooses.
+/// Number of usual heroes. [`any`] chooses only from these.
 const HEROES: i64 = 25;
-/// Numbers of further heroes, which only [`of_kind`] uses.
+/// Numbers that identify further heroes, which only [`of_kind`] uses.
 const ROWS_STAY: i64 = HEROES;
 const WHOLE_LINES: i64 = HEROES + 1;
 const SCATTER_ALONE: i64 = HEROES + 2;
 
-/// Returns the fusion that a seed determines, with any usual heroes.
+/// Returns the fusion that a seed determines. Its heroes can be any usual heroes.
 pub fn any(seed: u64) -> Fusion {
     build(Graph::new(seed, &[]))
 }
 
-/// Returns the fusion that a seed determines, with heroes of a kind: `reduce`, `transpose`,
-/// `scatter`, `concatenate`, `dynamic-update-slice` or `input-slices`. Any other kind means any
-/// usual heroes.
+/// Returns the fusion that a seed determines. Its heroes are of one kind: `reduce`, `transpose`,
+/// `scatter`, `concatenate`, `dynamic-update-slice` or `input-slices`. For any other kind, the
+/// heroes can be any usual heroes.
 pub fn of_kind(kind: &str, seed: u64) -> Fusion {
     let heroes: &[i64] = match kind {
         "reduce" => &[0, 3, 4, 5, 21],
@@ -63,7 +63,7 @@ fn build(mut graph: Graph) -> Fusion {
     let last = graph.chance.below(results.len() as i64) as usize;
     results[last] = graph.chain(results[last].clone(), 3);
     if graph.kind.is_empty() && graph.chance.once_in(6) && results[last].rank() > 0 {
-        // Adds a second hero, which reads the first one's result.
+        // Adds a second hero, which reads the result of the first hero.
         results = graph.heroes(&results[last].clone());
     }
     if graph.chance.once_in(4) {
@@ -133,8 +133,8 @@ impl Graph {
         (0..count).map(|_| updated(self)).collect()
     }
 
-    /// Reduces rows or columns, and combines each element with the result of its row or column: a
-    /// normalisation.
+    /// Adds a normalisation: reduces rows or columns, then combines each element with the result of
+    /// the element's row or column.
     fn normalised(&mut self, x: &Value) -> Value {
         let reduced = if self.chance.once_in(4) { 0 } else { x.rank() - 1 };
         let of_row = self.reduce_dims(x, &[reduced]);
@@ -152,15 +152,16 @@ impl Graph {
         self.push(x.ty, &x.dims, x.bound + of_row.bound, &format!("{operation}({}, {})", x.name, back.name))
     }
 
-    /// Adds two reductions over the same dimensions: one of the operand, one of a value computed
-    /// from it.
+    /// Adds two reductions over the same dimensions. One reduces the operand, the other reduces a
+    /// value that is computed from the operand.
     fn reductions_of_one(&mut self, x: &Value) -> Vec<Value> {
         let reduced = self.reduced_dims(x.rank());
         let other = self.chain(x.clone(), 2);
         vec![self.reduce_dims(x, &reduced), self.reduce_dims(&other, &reduced)]
     }
 
-    /// Adds a transpose of elements of at most two bytes, whose rows are a multiple of four bytes.
+    /// Adds a transpose of an array with elements of at most two bytes. The size of each row is a
+    /// multiple of four bytes.
     fn narrow_transpose(&mut self) -> Value {
         use ElementType::{BF16, F16, Pred, S4, S8, U8};
         let ty = self.chance.pick(&[BF16, F16, Pred, S4, S8, U8]);
@@ -184,7 +185,7 @@ impl Graph {
         self.transpose_by(&x, &permutation)
     }
 
-    /// Adds a transpose whose result has rows of whole cache lines.
+    /// Adds a transpose. Each row of the result consists of whole cache lines.
     fn transpose_to_lines(&mut self) -> Value {
         let ty = types::any(&mut self.chance);
         let dims = self.chance.pick(&[vec![64, 24], vec![128, 70], vec![2, 64, 33], vec![192, 5]]);
@@ -194,8 +195,8 @@ impl Graph {
         self.transpose_by(&x, &permutation)
     }
 
-    /// Adds two transposes with the same permutation. Returns both results, or one value that
-    /// combines them.
+    /// Adds two transposes with the same permutation. Returns both results, or a single value that
+    /// combines the two results.
     fn transposes_of_two(&mut self, x: &Value) -> Vec<Value> {
         let permutation = self.chance.permutation(x.rank());
         let other = self.chain(x.clone(), 2);
@@ -210,8 +211,8 @@ impl Graph {
         vec![first, second]
     }
 
-    /// Finishes the fusion. Copies results that are parameters or constants, as no kernel is needed
-    /// to compute these.
+    /// Completes the fusion. If a result is a parameter or a constant, adds a copy, because no
+    /// kernel would compute this result.
     fn finish_with(mut self, seed: u64, mut results: Vec<Value>) -> Fusion {
         results.dedup_by(|a, b| a.name == b.name);
         for result in &mut results {

@@ -5,8 +5,8 @@ use fusebox_core::hlo::ElementType;
 use super::graph::{Graph, MOST_ELEMENTS, Value, list};
 
 impl Graph {
-    /// Reshapes to new dimensions, which are prime factors of the element count or products of
-    /// them.
+    /// Adds a reshape to new dimensions. Each dimension is a prime factor of the number of
+    /// elements, or a product of prime factors.
     pub fn reshape(&mut self, x: &Value) -> Value {
         let mut rest = x.count();
         let mut dims: Vec<i64> = Vec::new();
@@ -95,8 +95,8 @@ impl Graph {
         self.push(x.ty, &dims, bound, &format!("concatenate({}), dimensions={{{d}}}", names.join(", ")))
     }
 
-    /// Applies an elementwise operation. Returns the value itself if the operation changes the
-    /// type.
+    /// Applies an elementwise operation. If the operation changes the type, returns the value
+    /// unchanged.
     fn chain_of_same_type(&mut self, value: Value) -> Value {
         let next = self.elementwise(&value);
         if next.ty == value.ty { next } else { value }
@@ -113,8 +113,8 @@ impl Graph {
         self.push(x.ty, &dims, x.bound, &format!("broadcast({}), dimensions={{{}}}", x.name, list(&kept)))
     }
 
-    /// Returns the names of scalars, one per dimension, at which a slice starts. Some are out of
-    /// bounds and will be clamped.
+    /// Returns the names of scalars that state where a slice starts, one per dimension. Some starts
+    /// are out of bounds and are clamped at run time.
     fn starts(&mut self, x: &Value) -> String {
         let starts: Vec<String> = x
             .dims
@@ -146,7 +146,7 @@ impl Graph {
         self.push(x.ty, &x.dims, x.bound.max(update.bound), &operation)
     }
 
-    /// Gathers rows at a vector of indices. Some indices are out of bounds.
+    /// Adds a gather of rows. Some of the row indices are out of bounds.
     pub fn gather(&mut self, x: &Value) -> Value {
         let row: i64 = x.dims[1..].iter().product();
         let count = 1 + self.chance.below((MOST_ELEMENTS / row.max(1)).clamp(1, 40));

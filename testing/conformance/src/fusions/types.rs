@@ -4,7 +4,7 @@ use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
 use super::chance::Chance;
 
-/// Element types. Each has a weight, to which the probability of its choice is proportional.
+/// Element types with weights. The probability that a type is chosen is proportional to its weight.
 const TYPES: [(ElementType, u32); 13] = [
     (ElementType::F32, 8),
     (ElementType::S32, 5),
@@ -32,9 +32,9 @@ pub fn any(chance: &mut Chance) -> ElementType {
     found.map_or(ElementType::F32, |(ty, _)| *ty)
 }
 
-/// Returns the largest magnitude up to which sums and products of integers do not depend on the
-/// order of operations. Integers that wrap around have no such limit, except four-bit integers,
-/// which are computed in eight bits.
+/// Returns a limit on the magnitude of elements. Up to this limit, sums and products of whole
+/// numbers do not depend on the order of operations. Integer types wrap around, so they have no
+/// limit. Only four-bit integers have a limit, because they are computed in eight bits.
 pub fn order_free_up_to(ty: ElementType) -> f64 {
     match ty {
         ElementType::S4 => 7.0,
@@ -46,7 +46,7 @@ pub fn order_free_up_to(ty: ElementType) -> f64 {
     }
 }
 
-/// Returns the largest magnitude of the type's values.
+/// Returns the largest magnitude that values of the type can have.
 pub fn largest(ty: ElementType) -> f64 {
     match ty {
         ElementType::Pred => 1.0,
@@ -55,7 +55,7 @@ pub fn largest(ty: ElementType) -> f64 {
     }
 }
 
-/// Returns the identity of a combiner, from which a reduction starts.
+/// Returns the identity of a combiner, as text. A reduction starts from the identity.
 pub fn neutral(combiner: &str, ty: ElementType) -> String {
     let lowest = match ty {
         _ if ty.is_float() => "-inf".into(),
@@ -82,12 +82,12 @@ pub fn neutral(combiner: &str, ty: ElementType) -> String {
     }
 }
 
-/// Returns the largest magnitude in an array of [`filled`] without a range.
+/// Returns the largest magnitude of an element in an array that [`filled`] creates without a range.
 pub fn usual_bound(ty: ElementType) -> f64 {
     if ty == ElementType::Pred { 1.0 } else { 3.0 }
 }
 
-/// Returns an array of small integers, within `range` if there is one.
+/// Returns an array of small integers. If there is a `range`, all integers are within this range.
 pub fn filled(ty: ElementType, dims: &[i64], range: Option<(i64, i64)>, chance: &mut Chance) -> ArrayLiteral {
     let part = ty.real_part();
     let parts = dims.iter().product::<i64>() * if part == ty { 1 } else { 2 };

@@ -1,5 +1,5 @@
-//! The rules of operations that only lowering creates. Lowering replaces accesses to tensors and
-//! operations on several threads by these operations.
+//! The rules of operations that only lowering creates. Lowering replaces two kinds of operations by
+//! these operations: accesses to tensors, and operations that several threads execute together.
 
 use super::super::{Verdict, ensure};
 use super::Rule;
@@ -75,8 +75,8 @@ impl Rule<'_> {
         }
     }
 
-    /// Checks that the operands from `first` on are a pointer and a position. The position is the
-    /// number of elements from the pointer on, as an `index` or an `i64`.
+    /// Checks that the operands from `first` on are a pointer and a position. The position is an
+    /// offset from the pointer in elements, of type `index` or `i64`.
     pub(super) fn place(&self, first: usize) -> Verdict {
         let place = self.operands.get(first..).unwrap_or_default();
         let holds = matches!(place, [Type::Pointer(_), Type::Scalar(Scalar::Index | Scalar::I64)]);

@@ -5,9 +5,9 @@ use super::Rule;
 use crate::ir::{Float, GROUP_ROWS, GROUP_STEPS, MOST_GROUP_COLUMNS, MatrixProduct, Scalar, TILE_SQUARE, Type};
 
 impl Rule<'_> {
-    /// Checks the operands of a matrix product of one warp: words of the left operand, words of the
-    /// right operand, then sums. After lowering, words of narrow floats are integers with the same
-    /// bits.
+    /// Checks the operands of a matrix product that one warp computes: words of the left operand,
+    /// words of the right operand, then sums. After lowering, words of narrow floats are integers
+    /// with the same bits.
     pub(super) fn matrix_product(&self) -> Verdict {
         let Some(product) = MatrixProduct::of_operation(self.operation) else {
             let names = MatrixProduct::ALL.map(MatrixProduct::name).join(", ");
@@ -26,8 +26,8 @@ impl Rule<'_> {
         self.ensure(holds, &rule)
     }
 
-    /// Checks the operands of a matrix product of four warps: two tiles, each followed by its
-    /// indices, then sums. After lowering, the operands are sums, two addresses and optionally
+    /// Checks the operands of a matrix product that four warps compute: two tiles, each followed by
+    /// its indices, then sums. After lowering, the operands are sums, two addresses and optionally
     /// memory for the sums.
     pub(super) fn product_of_warps(&self) -> Verdict {
         let along = self.operation.integers("along_steps").unwrap_or_default();

@@ -34,7 +34,7 @@ struct ThreadChainKernel<'c> {
     place: GroupPlace,
     /// The thread's row, or the last row if the thread has none.
     row: Value,
-    /// Whether the thread has a row. `None` if all threads have one.
+    /// Whether the thread has a row. `None` if all threads have a row.
     is_row: Option<Value>,
 }
 
@@ -42,7 +42,7 @@ struct ThreadChainKernel<'c> {
 struct ThreadRowValues {
     /// Results of the complete reductions.
     heroes: ComputedValues,
-    /// Values that elements depend on.
+    /// Values of the row on which elements depend.
     values: ComputedValues,
     kept: KeptElements,
 }
@@ -127,7 +127,7 @@ impl ThreadChainKernel<'_> {
         array.map_or(Type::INDEX, |array| Type::of_element(array.element_type))
     }
 
-    /// Emits the loop of a phase over a row's elements, and its reductions.
+    /// Emits the loop of a phase over a row's elements, and the phase's reductions.
     fn reduce(&self, b: &mut FunctionBuilder, phase: &Phase, body: &ReductionBody<'_>, row: &mut ThreadRowValues) {
         let starts = body.starts(b);
         let tiles: Vec<Value> = match &row.kept {
@@ -155,7 +155,8 @@ impl ThreadChainKernel<'_> {
         self.complete(b, body, &starts, own, row);
     }
 
-    /// Combines a unit's elements in pairs, because sums of few equal numbers are exact.
+    /// Combines a unit's elements in pairs, then the results in pairs, and so on. In this order,
+    /// the sum of a few equal numbers is exact, because each addition doubles a number.
     fn combined(
         &self,
         b: &mut FunctionBuilder,
@@ -196,8 +197,8 @@ impl ThreadChainKernel<'_> {
         row.heroes.extend(heroes.zip(complete));
     }
 
-    /// Returns placeholders for the values of a unit that does not exist for a thread. Returns none
-    /// if values are not kept in registers.
+    /// Returns placeholders for the values of a unit that does not exist for a thread. Returns no
+    /// placeholders if values are not kept in registers.
     fn absent(&self, b: &mut FunctionBuilder, phase: &Phase) -> Vec<Value> {
         if self.layout.keep != ElementStorage::Registers {
             return Vec::new();
@@ -235,8 +236,8 @@ impl ThreadChainKernel<'_> {
         lanes.collect()
     }
 
-    /// Stores the values of a unit that a phase keeps. Returns the updated tiles, and the values to
-    /// keep in registers.
+    /// Stores those values of one unit that a phase keeps. Returns the updated tiles, and the
+    /// values to keep in registers.
     fn store(
         &self,
         b: &mut FunctionBuilder,
@@ -380,8 +381,8 @@ impl ThreadChainKernel<'_> {
     }
 }
 
-/// Builds code that returns the values of `body` if the condition is true or `None`, and
-/// `otherwise` if it is false.
+/// Builds code that returns the values of `body` if the condition is true or `None`. If the
+/// condition is false, the code returns `otherwise`.
 fn guarded(
     b: &mut FunctionBuilder,
     condition: Option<Value>,
@@ -393,14 +394,14 @@ fn guarded(
     b.scf_if(condition, &types, body, |_| otherwise.to_vec())
 }
 
-/// Groups values by hero, as in `shape`.
+/// Groups values by hero. Each hero gets as many values as it has in `shape`.
 fn like(shape: &PerHero, values: &[Value]) -> PerHero {
     let mut values = values.iter().copied();
     shape.iter().map(|hero| values.by_ref().take(hero.len()).collect()).collect()
 }
 
-/// Adds the values that a phase computes for each unit to the kept values. `new_values` has the
-/// values of each unit lane by lane.
+/// Adds a phase's new values to the kept values. `new_values` contains the values of each unit,
+/// lane by lane.
 fn remember(held: &mut Vec<Vec<ComputedValues>>, phase: &Phase, lanes: usize, new_values: &[Vec<Value>]) {
     if phase.stored.is_empty() {
         return;

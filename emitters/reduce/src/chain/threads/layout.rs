@@ -18,8 +18,8 @@ use super::ThreadNormalise;
 use super::properties::{ElementStorage, LEAST_TURNS, LayoutProperties};
 use crate::chain::kept_values::{KeptValue, element_bytes};
 
-/// Number of bytes that a thread should read concurrently to hide the latency of memory, if a row
-/// has the maximum number of threads.
+/// For rows with the maximum number of threads: number of bytes that a thread should read
+/// concurrently, to hide the latency of memory.
 const BYTES_IN_FLIGHT: i64 = 32;
 
 /// Time, in additions, in which a thread combines its value with the value of another thread of the
@@ -46,7 +46,8 @@ pub struct ThreadLayout {
     pub unrolled: i64,
     /// Storage of elements between phases.
     pub keep: ElementStorage,
-    /// Kept instructions, with the phases that compute them. Empty for [`ElementStorage::Nowhere`].
+    /// Kept instructions, each with the phase that computes it. The list is empty for
+    /// [`ElementStorage::Nowhere`].
     pub kept: Vec<KeptValue>,
     /// Bytes of shared memory.
     pub shared_bytes: i64,
@@ -105,8 +106,8 @@ impl ThreadLayout {
         vec![("keep", self.keep as i64), ("rows", self.rows), ("threads", self.threads), ("vector", self.vector)]
     }
 
-    /// Returns alternative knobs: half and double of the numbers of threads and rows, and the other
-    /// storages for elements.
+    /// Returns alternative knobs. An alternative has half or twice the number of threads, half or
+    /// twice the number of rows, or another storage for elements.
     fn neighbours(
         &self,
         facts: &LayoutProperties<'_>,
@@ -237,8 +238,8 @@ impl ThreadLayout {
         }
     }
 
-    /// Returns the dimensions of a tile that keeps elements. In the tile, adjacent elements of one
-    /// thread are apart, so that elements of adjacent threads are contiguous.
+    /// Returns the dimensions of a tile that keeps elements. In the tile, elements of adjacent
+    /// threads are contiguous. Adjacent elements of one thread are therefore apart.
     pub fn kept_dims(&self) -> [i64; 3] {
         [self.rows, self.vector, self.units()]
     }

@@ -14,19 +14,21 @@ use crate::chain::kept_values::{KeptValue, alive, element_bytes, has_own_values,
 
 /// Usual number of threads of a block with several rows.
 const BLOCK: i64 = 128;
-/// Number of elements of a row per thread, unless too few threads remain.
+/// Usual number of elements of a row per thread. A thread has fewer elements if otherwise too few
+/// threads would be busy.
 const USUAL_ELEMENTS: i64 = 16;
 /// Number of elements of a vector access, for elements of the usual size.
 const USUAL_LANES: i64 = 4;
-/// Number of registers in which a thread keeps elements. It is half the registers of a thread in
-/// the largest block.
+/// Number of registers in which a thread keeps elements. This is half of the registers that a
+/// thread has in the largest block.
 const KEEPING_REGISTERS: i64 = 32;
 /// Maximum number of bytes that a thread keeps per element of a row.
 const MOST_KEPT_BYTES: i64 = 16;
 /// Maximum number of operations in a thread's code if the code for all its elements is unrolled.
 const MOST_UNROLLED: i64 = 1024;
-/// Least number of iterations with which no compiler unrolls a loop. If the compiler unrolls a
-/// loop, it keeps the values read from phase to phase in registers that other values need.
+/// Least number of iterations for which compilers do not unroll a loop. In an unrolled loop, a
+/// compiler keeps the values that it reads in registers from phase to phase. Other values need
+/// these registers.
 pub const LEAST_TURNS: i64 = 5;
 /// Number of adjacent bytes that the threads of a row should read at once: a cache line.
 const LINE: i64 = 128;
@@ -57,7 +59,7 @@ pub struct LayoutProperties<'a> {
     most_unrolled: i64,
     /// Bytes of the smallest and of the widest element that the kernel reads or writes.
     bytes: RangeInclusive<i64>,
-    /// Number of bytes read per element, over all operands.
+    /// Number of bytes that the kernel reads per element, from all operands together.
     pub read: i64,
 }
 
@@ -99,8 +101,8 @@ impl<'a> LayoutProperties<'a> {
         (KEEPING_REGISTERS / self.registers.max(1)).min(self.most_unrolled)
     }
 
-    /// Returns the number of elements of the widest access that divides a row and that a thread may
-    /// keep.
+    /// Returns the number of elements of the widest possible access. This number divides the length
+    /// of a row, and a thread may keep so many elements.
     pub fn widest(&self) -> i64 {
         let bytes = i64::from(self.device.vector_bytes);
         let most = (bytes / self.bytes.start()).min(MOST_VECTORS * bytes / self.bytes.end()).min(self.most_kept());
@@ -108,8 +110,8 @@ impl<'a> LayoutProperties<'a> {
         (0..6).map(|exponent| 1i64 << exponent).take_while(fits).last().unwrap_or(1)
     }
 
-    /// Returns the number of elements of the widest access, or of a narrower access if a thread's
-    /// elements exceed its registers and loops are short.
+    /// Returns the number of elements of the widest access. If a thread's elements exceed its
+    /// registers and its loops are short, returns the number for a narrower access.
     pub fn natural_vector(&self) -> i64 {
         let mut vector = self.widest();
         let steps = |vector: i64| ceil_div(self.chain.space.length / vector, self.most_threads());
@@ -140,8 +142,8 @@ impl<'a> LayoutProperties<'a> {
         whole(threads, self.warp())
     }
 
-    /// Returns the number of rows that fill a usual block, or a smaller number if otherwise not
-    /// every core has a block.
+    /// Returns the number of rows that fill a block of usual size. Returns a smaller number if some
+    /// cores would otherwise have no block.
     pub fn natural_rows(&self, threads: i64) -> i64 {
         let mut rows = (BLOCK / threads).max(1);
         let is_idle = |rows: i64| ceil_div(self.chain.space.rows, rows) < i64::from(self.device.core_count);
@@ -180,8 +182,8 @@ impl<'a> LayoutProperties<'a> {
     }
 }
 
-/// Returns the number of threads of a row. Each thread has `each` units of `vector` elements, or
-/// fewer if otherwise half the device would be idle.
+/// Returns the number of threads of a row. Each thread has `each` units of `vector` elements. A
+/// thread has fewer units if otherwise half the device would be idle.
 fn natural_threads(space: RowSpace, device: &DeviceDescription, vector: i64, each: i64, bytes: i64) -> i64 {
     let units = space.length / vector;
     let device_threads = i64::from(device.core_count) * i64::from(device.max_threads_per_core);

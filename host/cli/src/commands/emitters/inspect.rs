@@ -23,7 +23,7 @@ struct LibraryFacts {
     file: String,
     note: PluginNote,
     sha256: String,
-    /// The reason why fusebox would not load the library.
+    /// The reason why fusebox refuses to load the library, if it does.
     refusal: Option<LoadError>,
 }
 

@@ -1,5 +1,5 @@
 //! `fusebox emitters verify` compares the plugins of `fusebox.toml` with `fusebox.lock`. `fusebox
-//! emitters lock` pins them in that file.
+//! emitters lock` pins these plugins in `fusebox.lock`.
 
 use std::path::Path;
 
@@ -16,12 +16,13 @@ use crate::exit::Failure;
 /// A plugin and the present state of its file.
 struct PinnedPlugin<'s> {
     plugin: &'s Plugin,
-    /// SHA-256 of the file and the emitters that it describes; or why fusebox would not load it.
+    /// SHA-256 of the file, and the emitters that the file describes. If fusebox would refuse to
+    /// load the file, the reason.
     file: Result<(String, Vec<Descriptor>), LoadError>,
 }
 
-/// Prints for each plugin whether its file can be used and is the pinned one. Fails if this is not
-/// true of all plugins.
+/// Prints for each plugin whether its file can be loaded and equals the pinned file. Fails if one
+/// of the plugins has a fault.
 pub fn verify(arguments: &PinnedArguments) -> Result<(), Failure> {
     let settings = settings(arguments)?;
     let lock = Lock::of_settings(&settings.path).map_err(Failure::input)?;
@@ -50,7 +51,7 @@ pub fn verify(arguments: &PinnedArguments) -> Result<(), Failure> {
     }
 }
 
-/// Pins all plugins, as their files are now.
+/// Pins the present files of all plugins.
 pub fn lock(arguments: &PinnedArguments) -> Result<(), Failure> {
     let settings = settings(arguments)?;
     let mut lock = Lock::of_settings(&settings.path).map_err(Failure::input)?;
@@ -110,7 +111,7 @@ fn fault(lock: &Lock, found: &[PinnedPlugin], number: usize) -> Option<String> {
     }
 }
 
-/// Returns an error text if an earlier plugin offers an emitter of the same name and version.
+/// Returns an error text if an earlier plugin contains an emitter with the same name and version.
 fn twin(found: &[PinnedPlugin], number: usize) -> Option<String> {
     let emitters =
         |found: &PinnedPlugin| found.file.as_ref().map_or_else(|_| Vec::new(), |(_, emitters)| emitters.clone());

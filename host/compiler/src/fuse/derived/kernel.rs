@@ -13,17 +13,18 @@ use crate::passes::{depends_on_operands_alone, merge_equal};
 /// less.
 const MOST_ADDITIONS: f64 = 4.0 * ROUND_TRIP;
 
-/// A fusion with the changes that were made to it so far.
+/// A fusion, including all changes made so far.
 #[derive(Clone, Debug)]
 pub struct ChangedKernel {
     /// Id of the fused computation.
     pub calls: ComputationId,
     /// The fused computation.
     pub computation: Computation,
-    /// For each parameter of the kernel, the instruction of the sequence whose value it receives.
+    /// For each parameter of the kernel, the instruction of the sequence whose value the parameter
+    /// receives.
     pub operands: Vec<InstrId>,
-    /// For each result of the kernel, the instruction of the sequence that stands for it. Empty if
-    /// the kernel must keep all results.
+    /// For each result of the kernel, the instruction of the sequence that has the same value.
+    /// Empty if the kernel must keep all results.
     pub results: Vec<InstrId>,
 }
 
@@ -31,13 +32,13 @@ pub struct ChangedKernel {
 pub struct RecomputeChain {
     /// The instructions in order. The last one is the result.
     members: Vec<InstrId>,
-    /// Instructions of the kernel that the chain starts from, each with the sequence's instruction
-    /// of equal value.
+    /// Instructions of the kernel from which the chain starts. Each maps to the instruction of the
+    /// sequence that has the same value.
     inputs: HashMap<InstrId, InstrId>,
 }
 
 impl ChangedKernel {
-    /// Returns the instruction inside the kernel for each result.
+    /// Returns, for each result, the instruction inside the kernel that computes it.
     pub fn leaves(&self) -> &[InstrId] {
         let root = self.computation.root_instruction();
         match root.op {
@@ -136,8 +137,9 @@ impl ChangedKernel {
         Some(ChangedKernel { calls: self.calls, computation, operands, results })
     }
 
-    /// Adds the kept parameters. `is_kept` takes a parameter and the sequence's instruction whose
-    /// value the parameter receives. Returns these instructions for the kept parameters.
+    /// Adds the parameters for which `is_kept` is true. The arguments of `is_kept` are a parameter,
+    /// and the instruction of the sequence whose value the parameter receives. Returns these
+    /// instructions for the kept parameters.
     fn parameters<'m>(&'m self, edit: &mut Rewrite<'m>, is_kept: impl Fn(InstrId, InstrId) -> bool) -> Vec<InstrId> {
         let mut operands = Vec::new();
         for (id, &operand) in self.computation.parameters().into_iter().zip(&self.operands) {
@@ -163,7 +165,7 @@ impl ChangedKernel {
         }
     }
 
-    /// Whether each instruction inside is needed for `leaves`.
+    /// Returns, for each instruction in the kernel, whether `leaves` depend on it.
     fn live(&self, leaves: &[InstrId]) -> Vec<bool> {
         let mut live = vec![false; self.computation.instructions.len()];
         leaves.iter().for_each(|leaf| live[leaf.index()] = true);

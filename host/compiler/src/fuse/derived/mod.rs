@@ -1,10 +1,10 @@
 //! Drops a result of a kernel if every consumer can recompute it from the consumer's other
 //! operands.
 //!
-//! For example, a kernel of a backward pass reads `tanh(x)`, its square and 1 minus the square, or
-//! a gather reads indices that are concatenated from other operands of its kernel. Writing and
-//! reading the value takes longer than recomputing it in its consumers, and a buffer for it takes
-//! memory.
+//! For example, a kernel of a backward pass reads `tanh(x)`, its square and 1 minus the square. Or
+//! a gather reads indices that are concatenated from other operands of the gather's kernel. Writing
+//! and reading the value takes longer than recomputing it in its consumers. A buffer for the value
+//! also takes memory.
 //!
 //! ```text
 //! candidates   large results that only kernels read, last first: their operands may then be dropped, too
@@ -12,7 +12,8 @@
 //! weigh        predicted seconds of all affected kernels, before and after
 //! ```
 //!
-//! This runs after all fusion, so it works for kernels of bids and of the host alike.
+//! This rewrite runs after all fusion, so it applies both to kernels of bids and to kernels that
+//! the host has fused.
 
 mod kernel;
 mod rewrite;
@@ -35,8 +36,8 @@ use crate::roles::{Role, in_role};
 /// Largest number of kernels that recompute a value.
 const MOST_READERS: usize = 8;
 
-/// Replaces results by recomputation in their consumers, in every computation that thunks execute,
-/// and updates the reasons that users see.
+/// Recomputes results in their consumers, in every computation that thunks execute. Updates the
+/// reasons that users see.
 pub fn recompute_in_readers(module: &mut Module, claims: &mut Claims, reasons: &mut [Reason]) -> Result<(), EditError> {
     let mut is_changed = false;
     for id in in_role(module, Role::Sequence) {
@@ -97,8 +98,8 @@ fn updates_in_place(module: &Module, fused: ComputationId, claims: &mut Claims) 
     computation.ids().any(|id| !heroes.updated_in_place(computation, id).is_empty())
 }
 
-/// Returns, in order, the instruction that extracts each result of a fusion. Empty if no
-/// instruction or several instructions extract the same result.
+/// Returns, in order, the instruction that extracts each result of a fusion. Returns no
+/// instructions if the fusion has other users, or if a result is not extracted exactly once.
 fn results(computation: &Computation, fusion: InstrId, users: &[InstrId]) -> Vec<InstrId> {
     let Shape::Tuple(shapes) = &computation.instruction(fusion).shape else { return vec![fusion] };
     let element = |number: usize| {
@@ -137,7 +138,8 @@ fn drop_results(
     let mut dropped = Vec::new();
     loop {
         let before = dropped.len();
-        // A dropped value may have been an input of another candidate's chain.
+        // A dropped value may have been an input of another candidate's chain, so all remaining
+        // candidates are tried again.
         candidates.retain(|&(value, producer)| match dropping.try_drop(module, value, producer) {
             Some(value) => {
                 dropped.push(value);
@@ -156,8 +158,8 @@ impl ResultDropping<'_, '_, '_> {
         self.kernels.get(&fusion)?.as_ref()
     }
 
-    /// Recomputes a value in all kernels that read it, if this saves time. Returns the value in
-    /// this case.
+    /// If it saves time, recomputes a value in all kernels that read the value. Returns the value
+    /// in this case.
     fn try_drop(&mut self, module: &Module, value: InstrId, producer: InstrId) -> Option<InstrId> {
         let readers = self.readers(value)?;
         let made = self.kernel(producer)?;
@@ -183,8 +185,8 @@ impl ResultDropping<'_, '_, '_> {
         Some(value)
     }
 
-    /// Returns the kernels that read a large value. `None` if the value is small, if other
-    /// instructions read it, or if too many kernels read it.
+    /// Returns the kernels that read a large value. `None` if the value is small, if an instruction
+    /// other than a kernel reads it, or if too many kernels read it.
     fn readers(&self, value: InstrId) -> Option<Vec<InstrId>> {
         let users = &self.users[value.index()];
         let is_large = bytes(self.computation.instruction(value)) > CACHED_BYTES;

@@ -62,7 +62,8 @@ fn element(edit: &mut Rewrite, id: InstrId, element: &Instruction, kernel: &Chan
     Some(if is_tuple { edit.element(call, index) } else { call })
 }
 
-/// Returns the new name of a fusion that has lost results. `None` if it has kept all.
+/// Returns the new name of a fusion that has lost results. `None` if the fusion still has all
+/// results.
 fn name(old: &Computation, id: InstrId, kernel: &ChangedKernel) -> Option<String> {
     let first = &old.instruction(*kernel.results.first()?).name;
     match kernel.results.len() {

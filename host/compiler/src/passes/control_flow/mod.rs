@@ -10,9 +10,9 @@ use super::tuples;
 use crate::CompileError;
 use crate::roles::{Role, in_role};
 
-/// Largest number of instructions that this pass adds to a module: if bodies call other bodies
-/// twice, their sizes can double at each level. Loops and branches beyond this limit stay
-/// unchanged.
+/// Largest number of instructions that this pass adds to a module. If bodies call other bodies
+/// twice, their sizes can double at each level of nesting. Once the limit is reached, further loops
+/// and branches stay unchanged.
 const MOST_GROWTH: usize = 10_000;
 
 /// Unrolls loops and inlines branches in all computations that thunks execute. Visits callees

@@ -1,5 +1,5 @@
-//! Unrolls loops of few iterations. Determines the number of iterations by evaluating them with the
-//! known elements of the state.
+//! Unrolls loops of few iterations. Determines the number of iterations by evaluating the
+//! iterations with the known elements of the state.
 //!
 //! ```text
 //! while(0, x: i < 2) { (i + 1, f(x)) }     is     (2, f(f(x)))
@@ -96,7 +96,8 @@ fn known(module: &Module, computation: &Computation, state: &KnownState) -> Know
     values
 }
 
-/// Whether a computation may run several times or never: it has no effects, loops or branches.
+/// Whether a computation may be executed any number of times, because it has no effects, loops or
+/// branches.
 fn is_plain(computation: &Computation) -> bool {
     computation.instructions.iter().all(|instruction| match &instruction.op {
         Op::Parameter { .. } => true,

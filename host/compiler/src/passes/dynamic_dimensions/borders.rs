@@ -4,9 +4,10 @@
 //! while(s: (s32[], f32[<=8]))      =>      while(s: (s32[], f32[8], s32[]))
 //! ```
 //!
-//! A value that enters or leaves a body or branch crosses a border. It becomes a tuple: its own
-//! elements, then the sizes of all dimensions that are declared as dynamic, in the order of arrays
-//! and dimensions. The size of a dimension is its bound if the program has not set it.
+//! A value that enters or leaves a body or branch crosses a border. The value becomes a tuple of
+//! its elements, followed by the sizes of all dimensions that are declared as dynamic. The sizes
+//! are in the order of arrays and dimensions. If the program has not set a size, it is the bound of
+//! the dimension.
 
 use fusebox_core::hlo::{ArrayShape, ComputationId, ElementType, InstrId, Instruction, Shape};
 use fusebox_edit::with_scalars;
@@ -90,7 +91,7 @@ impl<'b> BoundedComputation<'b> {
     }
 }
 
-/// Number of sizes that cross a border with a value of this shape.
+/// Returns the number of sizes that cross a border together with a value of this shape.
 fn size_count(shape: &Shape) -> usize {
     arrays(shape).map(|array| array.dynamic_dimensions().count()).sum()
 }

@@ -50,7 +50,7 @@ impl<'b> BoundedComputation<'b> {
     }
 
     /// Returns the operands with clamped starts, so that windows of these sizes end within the
-    /// actual sizes. The starts begin at operand `first`. The operation itself clamps negative
+    /// actual sizes. Operand `first` is the first start. The operation itself clamps negative
     /// starts.
     fn held_inside(&mut self, it: &'b Instruction, first: usize, sizes: &[i64]) -> RewriteResult<Vec<InstrId>> {
         let mut operands = self.edit.operands(it);

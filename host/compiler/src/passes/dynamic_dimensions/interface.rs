@@ -39,11 +39,12 @@ impl<'b> BoundedComputation<'b> {
     }
 }
 
-/// Updates the module's layouts and aliases: the interface now includes sizes.
+/// Updates the module's layouts and aliases, because the interface now includes sizes.
 pub fn declare(module: &mut Module) {
     let sizes = &module.interface_sizes;
     if !sizes.of_parameters.is_empty() || !sizes.of_result.is_empty() {
-        // The parameters and the root also state all layouts.
+        // The entry layout is not needed, because the parameters and the root also state all
+        // layouts.
         module.entry_layout = None;
     }
     if sizes.result_is_array {

@@ -1,5 +1,5 @@
-//! Replaces arrays with dynamic dimensions by arrays of their bounds, and represents their sizes by
-//! scalar values of the program.
+//! Replaces each array with dynamic dimensions by a static array whose sizes are the bounds.
+//! Represents the dynamic sizes by scalar values of the program.
 //!
 //! ```text
 //! d = f32[<=8] set-dimension-size(x, n)           n = clamp(0, n, 8)
@@ -7,11 +7,11 @@
 //! s = s32[] get-dimension-size(d)                 n
 //! ```
 //!
-//! Every array has as many elements as its bounds say. Elements beyond the sizes are arbitrary, and
-//! where they would change a result, this pass masks them. This pass knows which scalar is the size
-//! of which dimension; later passes do not. Sizes of the program's own parameters and results are
-//! parameters and results too ([`InterfaceSizes`]). Operations for which this pass has no static
-//! replacement are refused.
+//! Every array has as many elements as its bounds say. Elements beyond the sizes are arbitrary.
+//! Where these elements would change a result, this pass masks them. Only this pass knows which
+//! scalar is the size of which dimension. Sizes of the program's own parameters and results become
+//! parameters and results, too ([`InterfaceSizes`]). This pass refuses operations for which it has
+//! no static replacement.
 //!
 //! [`InterfaceSizes`]: fusebox_core::hlo::InterfaceSizes
 //!
@@ -137,9 +137,9 @@ fn dynamic_fusion<'m>(module: &'m Module, instruction: &Instruction) -> Option<&
     Some(module.computation(calls)).filter(|fused| fused.instructions.iter().any(is_dynamic))
 }
 
-/// Returns the computation with static shapes, in which sizes are values. Its callees in `module`
-/// have static shapes already, those in `declared` are still as declared. For the entry, also
-/// returns which of its parameters and results are sizes.
+/// Returns the computation with static shapes, in which sizes are values. The callees have static
+/// shapes already in `module`, and their declared shapes in `declared`. For the entry, also returns
+/// which parameters and results are sizes.
 fn static_computation(
     module: &Module,
     declared: &Module,
@@ -175,7 +175,7 @@ struct BoundedComputation<'b> {
     is_entry: bool,
     /// Sizes of each old instruction visited so far.
     sizes: Vec<Sizes>,
-    /// For an entry: which of its parameters and results are sizes.
+    /// Which parameters and results are sizes, if the computation is the entry.
     interface: InterfaceSizes,
 }
 
@@ -210,7 +210,7 @@ impl<'b> BoundedComputation<'b> {
         Ok((self.of_dynamic_arrays(it)?, sizes))
     }
 
-    /// Rewrites an operation on arrays of which at least one size is not the bound.
+    /// Rewrites an operation on arrays if at least one of their sizes is not the bound.
     fn of_dynamic_arrays(&mut self, it: &'b Instruction) -> RewriteResult {
         match &it.op {
             op if op.is_elementwise() => Ok(self.copy(it)),

@@ -9,8 +9,8 @@ use super::sizes::s32;
 use super::{BoundedComputation, RewriteResult, array_of};
 
 impl<'b> BoundedComputation<'b> {
-    /// Copies a reshape. Refuses a reshape that merges dimensions if a dynamic one of them is not
-    /// the outermost.
+    /// Copies a reshape. Refuses a reshape that merges dimensions, if a merged dimension is dynamic
+    /// and not the outermost.
     pub fn reshape(&mut self, it: &'b Instruction) -> RewriteResult {
         let operand = &self.edit.old().instruction(it.operands[0]).shape;
         let extents = extents(&it.op, &[operand], &it.shape);

@@ -14,8 +14,7 @@ impl<'b> BoundedComputation<'b> {
     }
 
     /// Rewrites a `reduce-window`. Does not mask a dimension whose windows have one element and no
-    /// padding at the end, because elements beyond the size then only affect results beyond the
-    /// size.
+    /// padding at the end. Elements beyond the size then affect only results beyond the size.
     pub fn reduce_window(&mut self, it: &'b Instruction, window: &Window, combiner: ComputationId) -> RewriteResult {
         let is_meant = |d: usize| window.dims.get(d).is_some_and(|window| window.size > 1 || window.padding_high > 0);
         self.over_sizes(it, is_meant, combiner)
@@ -72,8 +71,8 @@ impl<'b> BoundedComputation<'b> {
         })
     }
 
-    /// Replaces elements beyond a size by zeros in both operands, because an infinity there would
-    /// make the sum NaN.
+    /// Replaces elements beyond a size by zeros in both operands. Zeros in one operand are not
+    /// enough, because an infinity in the other operand would make the sum NaN.
     pub fn dot(&mut self, it: &'b Instruction, dims: &DotDims) -> RewriteResult {
         let pairs: Vec<(usize, usize)> =
             dims.lhs_contracting.iter().zip(&dims.rhs_contracting).map(|(&l, &r)| (l as usize, r as usize)).collect();
@@ -108,8 +107,8 @@ impl<'b> BoundedComputation<'b> {
         self.zero_beyond(it, [left, right])
     }
 
-    /// Copies an operation on two operands, and replaces the elements beyond these sizes of each
-    /// operand by zeros.
+    /// Copies an operation on two operands. In each operand, replaces the elements beyond these
+    /// sizes by zeros.
     fn zero_beyond(&mut self, it: &'b Instruction, sizes: [Vec<(usize, InstrId)>; 2]) -> RewriteResult {
         let mut operands = self.edit.operands(it);
         for (operand, sizes) in operands.iter_mut().zip(sizes) {

@@ -28,7 +28,8 @@ impl<'b> BoundedComputation<'b> {
         let mut operands = self.edit.operands(it);
         let bound = self.dims(it, 0)[d];
         let within = within(&mut self.edit, &[bound], &[(0, size)]);
-        // As an input of the scan, the mask must have the scanned dimension at the same index.
+        // As an input of the scan, the mask must have the scanned dimension at the same position as
+        // the other inputs.
         let mut dims = vec![1; d + 1];
         dims[d] = bound;
         operands.insert(inputs, self.edit.reshape(within, &dims));

@@ -16,7 +16,7 @@ pub fn are_static(sizes: &Sizes) -> bool {
     sizes.iter().flatten().all(Option::is_none)
 }
 
-/// Returns the sizes of a value whose sizes are the bounds.
+/// Returns the sizes of a value in which every size is the bound.
 pub fn of_bounds(shape: &Shape) -> Sizes {
     arrays(shape).map(|array| vec![None; array.rank()]).collect()
 }
@@ -27,7 +27,7 @@ pub fn arrays(shape: &Shape) -> impl Iterator<Item = &ArrayShape> {
 }
 
 impl<'b> BoundedComputation<'b> {
-    /// Returns the size of a dimension of an array operand; `None` if it is the bound.
+    /// Returns the size of a dimension of an array operand. `None` if the size is the bound.
     pub fn size(&self, it: &Instruction, operand: usize, dimension: usize) -> Option<InstrId> {
         let sizes = &self.sizes[it.operands.get(operand)?.index()];
         *sizes.first()?.get(dimension)?
@@ -39,7 +39,7 @@ impl<'b> BoundedComputation<'b> {
         shape.and_then(Shape::as_array).map_or_else(Vec::new, |array| array.dims.clone())
     }
 
-    /// Returns the dimensions of an operand whose sizes are not the bounds, with their sizes.
+    /// Returns the dimensions of an operand in which the size is not the bound, each with its size.
     pub fn dynamic(&self, it: &Instruction, operand: usize) -> Vec<(usize, InstrId)> {
         (0..self.dims(it, operand).len()).filter_map(|d| Some((d, self.size(it, operand, d)?))).collect()
     }
@@ -166,7 +166,7 @@ fn constant(instruction: &Instruction) -> Option<i64> {
     }
 }
 
-/// Adds a size that is known.
+/// Adds a constant size.
 pub fn s32(edit: &mut Builder, number: i64) -> RewriteResult {
     let number = i32::try_from(number).map_err(|_| format!("{number} is too large for a size, which is s32"))?;
     Ok(edit.integer(ElementType::S32, number.into()))
@@ -178,7 +178,8 @@ fn between(edit: &mut Builder, size: InstrId, bound: i64) -> RewriteResult {
     Ok(edit.add(Op::Clamp, [zero, size, bound]))
 }
 
-/// Applies an operation to a size and a number, unless the number is its identity.
+/// Applies an operation to a size and a number. Returns the size itself if the number is the
+/// operation's identity.
 fn calculated(edit: &mut Builder, op: BinaryOp, size: InstrId, number: i64) -> RewriteResult {
     let identity = i64::from(op != BinaryOp::Add);
     if number == identity {

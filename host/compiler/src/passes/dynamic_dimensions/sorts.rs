@@ -7,7 +7,8 @@ use super::masks::within;
 use super::{BoundedComputation, RewriteResult};
 
 impl<'b> BoundedComputation<'b> {
-    /// Adds an operand to the sort that says whether each element is within the size.
+    /// Adds an operand to the sort. The operand states, for each element, whether the element is
+    /// within the size.
     pub fn sort(
         &mut self,
         it: &'b Instruction,

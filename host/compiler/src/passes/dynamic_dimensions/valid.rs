@@ -1,5 +1,5 @@
 //! Reductions by combiners whose identity is unknown. Each element gets a flag that tells whether
-//! the element is valid, which means within the sizes.
+//! the element is valid. An element is valid if it is within the sizes.
 
 use fusebox_core::hlo::{BinaryOp, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 use fusebox_edit::Builder;
@@ -8,7 +8,7 @@ use super::masks::within;
 use super::{BoundedComputation, RewriteResult};
 
 impl<'b> BoundedComputation<'b> {
-    /// Rewrites the reduction of arrays, or of their windows, with these sizes in some dimensions.
+    /// Rewrites a `reduce` or `reduce-window` of arrays that have these sizes in some dimensions.
     /// The initial values count as valid.
     pub fn reduce_valid(
         &mut self,
@@ -31,8 +31,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.without_last(it, reduced))
     }
 
-    /// Returns the first elements of a tuple, which are the results of an instruction: as a tuple
-    /// if the instruction gives one, else as a single array.
+    /// Removes the last element of a tuple. The other elements are the results of an instruction.
+    /// Returns a tuple if the instruction yields a tuple, else a single array.
     pub fn without_last(&mut self, it: &'b Instruction, tuple: InstrId) -> InstrId {
         match &it.shape {
             Shape::Tuple(results) => {

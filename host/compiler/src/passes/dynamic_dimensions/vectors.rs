@@ -12,7 +12,7 @@ use super::{BoundedComputation, RewriteResult, array_of};
 
 impl<'b> BoundedComputation<'b> {
     /// Rewrites a gather: moves windows towards the beginning until they end within the sizes.
-    /// Slices gathered for index vectors beyond a size lie beyond the size of the result, too.
+    /// Slices that are gathered for index vectors beyond a size are beyond the result's size, too.
     pub fn gather(&mut self, it: &'b Instruction, dims: &GatherDims) -> RewriteResult {
         let mut operands = self.edit.operands(it);
         let indices = array_of(&self.edit, operands[1])?;
@@ -36,8 +36,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.with_operands(it, operands))
     }
 
-    /// Rewrites a scatter: sets an index vector to -1, which is out of bounds, if the vector is
-    /// beyond a size or if its window ends beyond a size.
+    /// Rewrites a scatter. If an index vector is beyond a size, or if its window ends beyond a
+    /// size, sets the vector to -1, which is out of bounds.
     pub fn scatter(&mut self, it: &'b Instruction, dims: &ScatterDims) -> RewriteResult {
         let arrays = it.operands.len() / 2;
         let windows = self.windows(it, dims)?;
@@ -108,8 +108,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(windows)
     }
 
-    /// Returns the dimensions of the index vectors that are dynamic in the indices or in the
-    /// updates, with their sizes.
+    /// Returns the dimensions over which index vectors are spread, if they are dynamic in the
+    /// indices or in the updates. Each dimension comes with its size.
     fn batch_sizes(&self, it: &Instruction, dims: &ScatterDims) -> Vec<(usize, InstrId)> {
         let arrays = it.operands.len() / 2;
         let rank_of_updates = self.dims(it, arrays + 1).len();
@@ -133,8 +133,9 @@ fn wide(edit: &mut Builder, indices: InstrId) -> RewriteResult {
     Ok(edit.convert(indices, wide))
 }
 
-/// Returns an array of the index vectors' shape. All elements of a column are equal: they are the
-/// number in `columns`, or the largest number of the type if `columns` has none.
+/// Returns an array with the shape of the index vectors. All elements of a column equal the
+/// column's number in `columns`. Without such a number, the elements are the largest number of the
+/// type.
 fn spread_columns(
     edit: &mut Builder,
     columns: &[Option<InstrId>],

@@ -20,8 +20,8 @@ use crate::roles::{Role, roles};
 const MOST: usize = 10_000;
 
 /// Expands the operations named above in all computations that thunks or kernels execute. A scan's
-/// expansion executes the computation that the scan applies, which may itself contain operations to
-/// expand.
+/// expansion executes the computation that the scan applies. This computation may itself contain
+/// operations to expand.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let mut done = 0;
     while let Some(id) = next(module) {

@@ -25,8 +25,8 @@ struct RaggedDot<'a> {
     ty: ElementType,
 }
 
-/// Adds the expansion. Operands: left, right, sizes of the groups (`[groups]` or
-/// `[batch…, groups]`). The result has the element type `ty`.
+/// Adds the expansion. The operands are the left side, the right side, and the sizes of the groups
+/// (`[groups]` or `[batch…, groups]`). The result has the element type `ty`.
 pub fn expand(
     edit: &mut Builder,
     instruction: &Instruction,
@@ -61,8 +61,8 @@ pub fn expand(
 }
 
 impl RaggedDot<'_> {
-    /// Returns the dimensions of the product with all matrices that correspond to the ragged
-    /// dimension of the left operand and to the group dimension of the right one.
+    /// Returns two dimensions of the product with all matrices. The first corresponds to the ragged
+    /// dimension of the left operand, the second to the group dimension of the right operand.
     fn places(&self, edit: &Builder, ragged: i64, group: i64) -> Option<(usize, usize)> {
         let free = |operand: InstrId, batch: &[i64], contracting: &[i64]| -> Vec<i64> {
             let all = 0..edit.dims(operand).len() as i64;
@@ -95,8 +95,8 @@ impl RaggedDot<'_> {
         edit.select(has_group, total, zeros)
     }
 
-    /// Repeats the operands for each group. `at`: position of the ragged dimension among the
-    /// contracting ones.
+    /// Repeats the operands for each group. `at` is the position of the ragged dimension among the
+    /// contracting dimensions.
     fn contracted(&self, edit: &mut Builder, ragged: i64, at: usize) -> InstrId {
         let groups = edit.dims(self.sizes);
         let bounds = self.bounds(edit, ragged);
@@ -147,9 +147,9 @@ impl RaggedDot<'_> {
     }
 }
 
-/// Adds a mask: for each element of an array with these sizes, whether its index along dimension
-/// `row` belongs to its group. `dims`: the dimensions of the array that correspond to the
-/// dimensions of the bounds.
+/// Adds a mask for an array with these sizes. The mask states, for each element, whether its index
+/// along dimension `row` belongs to its group. `dims` are the dimensions of the array that
+/// correspond to the dimensions of the bounds.
 fn is_in(edit: &mut Builder, bounds: [InstrId; 2], sizes: &[i64], row: usize, dims: &[i64]) -> InstrId {
     let [starts, ends] = bounds.map(|bound| edit.broadcast(bound, sizes, dims));
     let row = edit.iota(BOUND, sizes, row);

@@ -1,12 +1,12 @@
-//! `scaled-dot`: each scale applies to a block of elements, so the expansion broadcasts it over the
-//! block.
+//! `scaled-dot`: each scale applies to a block of elements, so the expansion broadcasts the scale
+//! over the block.
 
 use fusebox_core::hlo::{BinaryOp, DotDims, ElementType, InstrId};
 use fusebox_edit::Builder;
 
 use super::product;
 
-/// Adds the expansion. It scales operands in `f32` or `f64`, in which products with scales of
+/// Adds the expansion. Scales operands in `f32` or `f64`. In these types, products with scales of
 /// narrow types are exact.
 pub fn expand(
     edit: &mut Builder,

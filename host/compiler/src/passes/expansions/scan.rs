@@ -1,5 +1,5 @@
-//! Expands `scan` to a loop. Its state holds the number of finished steps, the inputs, the outputs
-//! so far, and the carries.
+//! Expands `scan` to a loop. The loop's state holds the number of finished steps, the inputs, the
+//! outputs so far, and the carries.
 
 use fusebox_core::hlo::{
     ArrayShape, BinaryOp, Comparison, ComputationId, ElementType, InstrId, Instruction, Op, Shape,
@@ -11,8 +11,8 @@ use crate::CompileError;
 /// Type of the number of finished steps.
 const COUNT: ElementType = ElementType::S64;
 
-/// The loop of a scan. Its state has the number of finished steps, then the inputs, the outputs and
-/// the carries.
+/// The loop of a scan. The loop's state has the number of finished steps, then the inputs, the
+/// outputs and the carries.
 struct ScanLoop {
     /// Number of inputs.
     inputs: usize,
@@ -31,7 +31,7 @@ struct Place {
     zero: InstrId,
 }
 
-/// Adds the expansion, which gives the tuple of the results.
+/// Adds the expansion. Returns the tuple of the results.
 pub fn expand(
     edit: &mut Builder,
     scan: &Instruction,
@@ -42,7 +42,7 @@ pub fn expand(
     let (inputs, carries) = operands.split_at(parts.inputs);
     let zeros = |array: &ArrayShape| edit.filled(array.element_type, &array.dims, 0.0);
     let outputs: Vec<InstrId> = results[..parts.outputs].iter().filter_map(Shape::as_array).map(zeros).collect();
-    // There is no step whose part of the arrays the loop's body could take.
+    // If the scanned dimension is empty, the loop's body would have no part of the arrays to read.
     if parts.length == 0 {
         return Ok(edit.tuple([&outputs, carries].concat()));
     }
@@ -103,7 +103,8 @@ impl ScanLoop {
         Ok(parts)
     }
 
-    /// Whether the computation of a step takes and gives parts of these arrays.
+    /// Whether the computation of a step takes parts of the arrays `given` and returns parts of the
+    /// arrays `made`.
     fn fits(&self, edit: &Builder, given: &[&ArrayShape], made: &[&ArrayShape]) -> bool {
         let Some(step) = edit.module().computation(self.to_apply).signature() else { return false };
         let Some(results) = step.result.as_tuple() else { return false };
@@ -122,7 +123,7 @@ impl ScanLoop {
         are_parts(given, self.inputs, &step.parameters) && are_parts(made, self.outputs, &results)
     }
 
-    /// Adds one step, which gives the state after it.
+    /// Adds one step. Returns the state after the step.
     fn body(&self, edit: &mut Builder, state: InstrId) -> InstrId {
         let before = edit.elements(state);
         let (step, arrays) = (before[0], &before[1..]);
@@ -145,7 +146,7 @@ impl ScanLoop {
         edit.tuple(after)
     }
 
-    /// Returns the index that a step uses.
+    /// Returns the index of the scanned dimension that a step uses.
     fn place(&self, edit: &mut Builder, step: InstrId) -> Place {
         let index = if self.is_reverse {
             let last = edit.integer(COUNT, self.length - 1);

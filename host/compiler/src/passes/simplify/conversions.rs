@@ -13,13 +13,13 @@ pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId>
     if !loses_nothing(from, through) {
         return None;
     }
-    // A conversion from integer to integer keeps bits; a conversion from float to integer keeps the
-    // value.
+    // A conversion from integer to integer keeps the low bits. A conversion from float to integer
+    // keeps the value.
     let is_by_value = through.is_float() == from.is_float() || to.is_float();
     (from == to || is_by_value).then(|| edit.convert(source, to))
 }
 
-/// Whether every value of one type is a value of the other.
+/// Whether every value of type `from` is also a value of type `to`.
 fn loses_nothing(from: ElementType, to: ElementType) -> bool {
     let digits = match to {
         ElementType::F64 => 53,

@@ -42,7 +42,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Returns the value that all elements of an instruction's result have, if it is known.
+/// Returns the value that all elements of an instruction's result have, if this value is known.
 fn uniform(edit: &Builder, id: InstrId) -> Option<ArrayLiteral> {
     let instruction = edit.instruction(id);
     match &instruction.op {

@@ -1,4 +1,4 @@
-//! Operations whose result depends on one operand alone.
+//! Simplifies operations whose result depends on only one operand.
 
 use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op, UnaryOp};
 use fusebox_edit::{Builder, Rewrite};
@@ -42,8 +42,8 @@ fn binary(edit: &mut Builder, op: BinaryOp, [x, y]: [InstrId; 2]) -> Option<Inst
     is_square.then(|| edit.binary(BinaryOp::Multiply, x, x))
 }
 
-/// Returns the value that leaves the first operand unchanged if it is the second operand. As the
-/// first operand, it may change the second one.
+/// Returns the value that, as the second operand, leaves the first operand unchanged. As the first
+/// operand, this value may change the second operand.
 fn neutral_behind(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
     let one = BinaryOp::Multiply.identity(ty)?;
     match op {

@@ -1,8 +1,8 @@
-//! Simplifies concatenations of slices. Many slices of one array become a gather. Its indices are a
-//! constant table, which states the source of each row: a row is the part of an array at one index
-//! of the concatenated dimension. The kernel of a concatenation has code for each operand, so a
-//! concatenation of thousands of slices takes minutes to compile. A kernel that reads a table has
-//! little code for any number of slices.
+//! Simplifies concatenations of slices. Many slices of one array become a gather. The gather's
+//! indices are a constant table, which states the source of each row. A row is the part of an array
+//! at one index of the concatenated dimension. The kernel of a concatenation has code for each
+//! operand, so a concatenation of thousands of slices takes minutes to compile. A kernel that reads
+//! a table has little code for any number of slices.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, GatherDims, InstrId, Instruction, Op, SliceDim};
 use fusebox_edit::{Builder, Rewrite};
@@ -78,8 +78,9 @@ fn as_part(edit: &Builder, id: InstrId) -> (InstrId, Vec<SliceDim>) {
     }
 }
 
-/// Returns a gather that computes the concatenation of these parts. `None` unless there are many
-/// parts, all of one array, which differ only in dimension `dimension`.
+/// Returns a gather that computes the concatenation of these parts. `None` if there are too few
+/// parts, or if the parts have too many rows. Also `None` if the parts come from several arrays, or
+/// differ in a dimension other than `dimension`.
 fn gathered(edit: &mut Builder, parts: &[(InstrId, Vec<SliceDim>)], dimension: usize) -> Option<InstrId> {
     let (source, first) = parts.first().filter(|_| parts.len() >= MANY)?;
     let lines: i64 = parts.iter().map(|(_, dims)| dims[dimension].length()).sum();

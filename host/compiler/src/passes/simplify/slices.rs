@@ -1,4 +1,4 @@
-//! Simplifies slices of concatenations, broadcasts and the like, and slices that start at
+//! Simplifies slices of concatenations, broadcasts and similar operations, and slices that start at
 //! constants.
 
 use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Op, SliceDim};
@@ -46,8 +46,8 @@ pub fn part(edit: &mut Builder, source: InstrId, dims: Vec<SliceDim>) -> InstrId
 }
 
 /// Returns the array from which the elements of a slice come, and the part of the array that holds
-/// them. If the slice only drops copies of a broadcast, returns the broadcast's operand and no
-/// part.
+/// these elements. If the slice only drops copies of a broadcast, returns the broadcast's operand
+/// and no part.
 fn behind(edit: &Builder, operand: InstrId, dims: &[SliceDim]) -> Option<(InstrId, Option<Vec<SliceDim>>)> {
     let instruction = edit.instruction(operand);
     let first = *instruction.operands.first()?;
@@ -80,7 +80,7 @@ fn behind(edit: &Builder, operand: InstrId, dims: &[SliceDim]) -> Option<(InstrI
     }
 }
 
-/// Finds the operand of a concatenation that contains the whole slice.
+/// Finds the one operand of a concatenation from which the whole slice comes.
 fn of_one(
     edit: &Builder,
     operands: &[InstrId],

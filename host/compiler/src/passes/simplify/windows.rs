@@ -115,8 +115,8 @@ impl IndexVector {
         Some(IndexVector { element_type, components: (0..count).map(component).collect() })
     }
 
-    /// Returns the start that a component of the index vector states, or 0 if no component states
-    /// it.
+    /// Returns the start that a component of the index vector states, or 0 if there is no
+    /// component.
     fn start(&self, component: Option<usize>) -> WindowStart {
         component.and_then(|component| self.components.get(component)).copied().unwrap_or(WindowStart::At(0))
     }
@@ -129,7 +129,7 @@ impl IndexVector {
         starts.iter().map(instruction).collect()
     }
 
-    /// Returns the window of the array with these starts, moved so that it fits.
+    /// Returns the window of the array with these starts. Moves a window that would not fit.
     fn part(&self, edit: &mut Builder, array: InstrId, starts: &[WindowStart], sizes: &[i64]) -> InstrId {
         let starts = self.instructions(edit, starts);
         slices::window(edit, array, &starts, sizes)
@@ -178,7 +178,8 @@ enum IndexElement {
     Unknown,
 }
 
-/// Looks up an element; looks through reshapes, broadcasts and concatenations.
+/// Looks up an element of an array of indices. Looks through reshapes, broadcasts and
+/// concatenations.
 fn element(edit: &Builder, id: InstrId, number: usize) -> IndexElement {
     let instruction = edit.instruction(id);
     let Some(array) = instruction.shape.as_array() else { return IndexElement::Unknown };

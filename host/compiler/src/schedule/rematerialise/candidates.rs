@@ -1,4 +1,4 @@
-//! Finds values that can be rematerialised, and the memory that this saves.
+//! Finds values that can be rematerialised, and the memory that their rematerialisation saves.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,7 +9,8 @@ use crate::schedule::uses::{LeafUses, ValueLeaf};
 
 /// Largest number of kernels to execute again for one value.
 const LONGEST_CHAIN: usize = 16;
-/// An operand is kept, not rematerialised, if it has at most 1 / `SMALL_PART` of the freed bytes.
+/// Inverse of a fraction of the freed bytes. An operand with at most this fraction is kept, not
+/// rematerialised.
 const SMALL_PART: u64 = 8;
 
 /// A value to rematerialise.
@@ -46,13 +47,14 @@ impl<'a> LeafReaders<'a> {
         LeafReaders { computation, uses, readers }
     }
 
-    /// Returns the rematerialisations that reduce the memory that is alive at `peak`. `seconds`:
-    /// the time of an instruction, or `None` if it cannot be executed again.
+    /// Returns the rematerialisations that reduce the memory that is alive at `peak`. `seconds`
+    /// returns the time of an instruction, or `None` if the instruction cannot be executed again.
     pub fn candidates(&self, peak: InstrId, seconds: impl Fn(InstrId) -> Option<f64>) -> Vec<Rematerialisation> {
         let mut found = Vec::new();
         for id in (0..peak.0).map(InstrId).filter(|&id| seconds(id).is_some()) {
             let Some((freed, next)) = self.freed(id, peak) else { continue };
-            // Tries to keep all operands, and to rematerialise the large operands, too.
+            // Tries two variants: keeping all operands, and rematerialising the large operands,
+            // too.
             for kept in [u64::MAX, freed / SMALL_PART] {
                 found.extend(self.again(id, peak, next, freed, kept, &seconds));
             }
@@ -60,8 +62,8 @@ impl<'a> LeafReaders<'a> {
         found
     }
 
-    /// Returns the bytes of an instruction's leaves that are alive at the peak without being read
-    /// there, and the next instruction that reads one of them.
+    /// Considers the leaves of an instruction that are alive at the peak without being read there.
+    /// Returns their bytes, and the next instruction that reads one of these leaves.
     fn freed(&self, id: InstrId, peak: InstrId) -> Option<(u64, InstrId)> {
         let own = self.uses.leaves(id).iter().zip(leaf_bytes(&self.computation.instruction(id).shape));
         let across = own.filter_map(|(leaf, bytes)| {

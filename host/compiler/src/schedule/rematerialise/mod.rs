@@ -1,7 +1,7 @@
 //! Rematerialises values: they are computed again when needed, and take no memory in between.
 //!
-//! The search goes round by round. Among all values that are alive at the peak but not used there,
-//! a round rematerialises the value that takes the least time per byte that it frees. The operands
+//! The search goes round by round. A round considers all values that are alive at the peak but not
+//! used there. It rematerialises the value that takes the least time per freed byte. The operands
 //! of this value must be alive at the peak anyway, be smaller, or be rematerialised, too. If the
 //! peak is inside a loop, the search covers the loop's body and the computations around it.
 
@@ -40,15 +40,15 @@ pub struct Program<'a> {
     pub alignment: u64,
 }
 
-/// Rematerialises values until outputs and temporaries take at most `limit` bytes. `schedule`: the
-/// schedule without rematerialisation.
+/// Rematerialises values until outputs and temporaries take at most `limit` bytes. `schedule` is
+/// the schedule without rematerialisation.
 ///
 /// # Errors
 /// If outputs and temporaries take more than `limit` even with rematerialisation. The error names a
-/// higher limit that the program can meet. It cannot meet this limit less one byte.
+/// higher limit that the program can meet. The program cannot meet a limit that is one byte lower.
 pub fn within(limit: u64, program: &Program<'_>, schedule: Schedule) -> Result<Schedule, CompileError> {
-    // Values that free just as much as needed cost the least time. Values that free most reach the
-    // lowest peak.
+    // Rematerialising values that free just as much as needed costs the least time. Rematerialising
+    // values that free the most reaches the lowest peak.
     let first = match program.clone().down_to(limit, limit, schedule)? {
         Ok(schedule) => return Ok(schedule),
         Err(least) => least,
@@ -92,18 +92,18 @@ impl Program<'_> {
     }
 
     /// Returns the error for a limit that the program cannot meet. The error names a higher limit
-    /// that the program can meet. It cannot meet this limit less one byte. The limit decides which
-    /// values are rematerialised. So the memory `reached` under one limit may be out of reach under
-    /// another, and less may be possible.
+    /// that the program can meet. The program cannot meet a limit that is one byte lower. The limit
+    /// decides which values are rematerialised. So under another limit, the program may need more
+    /// or less memory than it has `reached`.
     fn refused(&self, limit: u64, reached: [MemoryUse; 2]) -> Result<CompileError, CompileError> {
         let [first, furthest] = reached;
         let under = |limit: u64| -> Result<Option<MemoryUse>, CompileError> {
             let found = self.clone().down_to(limit, limit, self.scheduled()?)?;
             Ok(found.ok().map(|schedule| schedule.memory))
         };
-        // `furthest` shows that the program can meet the limit `least`. It might meet a lower limit
-        // only by rematerialising values that free just as much as needed. Usually the first two
-        // tries decide.
+        // `furthest` shows that the program can meet the limit `least`. The program might meet a
+        // lower limit only by rematerialising values that free just as much as needed. Usually the
+        // first two tries decide.
         let (mut least, mut memory, mut below, mut by_one) = (furthest.written(), furthest, limit, true);
         let mut reached = first.written();
         while least - below > 1 {
@@ -126,9 +126,9 @@ impl Program<'_> {
         Ok(CompileError::MemoryLimit { limit, least, memory: Box::new(memory) })
     }
 
-    /// Returns the value that frees the most bytes per second of rematerialisation, among all
-    /// computations that run at the peak, and its computation. Sorts the instructions of these
-    /// computations by execution order.
+    /// Searches all computations that run at the peak for the value that frees the most bytes per
+    /// second of rematerialisation. Returns the value and its computation. Sorts the instructions
+    /// of the searched computations by execution order.
     fn best(&mut self, schedule: &Schedule, excess: u64) -> Option<(ComputationId, Rematerialisation)> {
         let mut best: Option<(f64, ComputationId, Rematerialisation)> = None;
         for (around, running) in schedule.at_peak.iter().rev().enumerate() {
@@ -166,7 +166,7 @@ impl Program<'_> {
     }
 
     /// Inserts the rematerialised values before their next reader. From this reader on, all
-    /// instructions read the rematerialised values instead of the first ones.
+    /// instructions read the rematerialised values instead of the original values.
     fn make_again(&mut self, id: ComputationId, again: &Rematerialisation) {
         let old = self.module.computation(id).clone();
         let mut rewrite = RematerialisedCopy::new(&old);

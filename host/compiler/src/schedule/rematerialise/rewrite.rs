@@ -17,10 +17,10 @@ pub struct RematerialisedCopy<'a> {
     pub new: Vec<Instruction>,
     /// For each old instruction, its copy.
     pub map: Vec<InstrId>,
-    /// Second copies of instructions that compute values.
+    /// For each rematerialised instruction, its second copy.
     pub recomputed: HashMap<InstrId, InstrId>,
     /// For each old instruction that has a second copy, the second copy. Instructions that are
-    /// copied later read it.
+    /// copied later read the second copy.
     reread: HashMap<InstrId, InstrId>,
     uses: LeafUses,
     names: HashSet<&'a str>,

@@ -30,8 +30,8 @@ fn least(program: &Program<'_>, limit: u64) -> Option<u64> {
 /// Number of values of a program.
 const VALUES: usize = 8;
 
-/// Returns a program with values of many sizes. Each is computed from two earlier ones, and some
-/// are needed late.
+/// Returns a program with values of many sizes. Each value is computed from two earlier values.
+/// Some values are needed late.
 fn program(mut seed: u64) -> String {
     let mut below = |n: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,5 +1,5 @@
-//! Writes addresses. An address has a variable part, which is an integer, a constant part, and the
-//! alignment that the index guarantees.
+//! Writes addresses. An address has three parts: a variable integer, a constant, and the alignment
+//! that the index guarantees.
 
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Type, Value};
@@ -19,8 +19,8 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
-    /// Writes a product of tiles. The operation has two addresses. Both positions are written
-    /// without splitting off a constant.
+    /// Writes a product of tiles. The operation has two addresses. Writes the position of each
+    /// address as one integer, without a separate constant.
     pub(super) fn tile_product(&mut self, op: &'s Operation) -> Done {
         let mut operands = Vec::with_capacity(op.operands.len());
         for &operand in &op.operands {
@@ -78,8 +78,8 @@ impl<'s> Indexed<'s, '_> {
         parts * ty.element().byte_size() as u64
     }
 
-    /// Writes a check that reports an index outside of the tensor to the simulator, unless the
-    /// index is known to be inside.
+    /// Writes a check that reports to the simulator an index outside of the tensor. Writes nothing
+    /// if the index is known to be inside.
     pub(super) fn report_index(&mut self, op: &'s Operation) -> Done {
         let tensor = self.value(op.operands[0])?;
         let ix = self.index(op.operands[1])?;
@@ -99,8 +99,8 @@ impl<'s> Indexed<'s, '_> {
         self.choose(outside, tell, |_| Ok(Vec::new()), &[]).map(drop)
     }
 
-    /// Writes a check that reports an integer division by zero, or of the lowest number by -1, to
-    /// the simulator. A processor traps on these divisions.
+    /// Writes a check that reports invalid integer divisions to the simulator: divisions by zero,
+    /// and the division of the lowest number by -1. A processor traps on these divisions.
     pub(super) fn report_division(&mut self, op: &'s Operation, dividend: Value, divisor: Value) -> Done {
         let is_signed = !matches!(op.kind, OpKind::DivUI | OpKind::RemUI);
         let ty = self.out().type_of(divisor).clone();
@@ -134,8 +134,8 @@ impl<'s> Indexed<'s, '_> {
     }
 }
 
-/// Returns the largest power of two that divides both. A `divisor` of 0 means that the value is a
-/// multiple of every number.
+/// Returns the largest power of two that divides `divisor` and `alignment`. A `divisor` of 0 means
+/// that the value is a multiple of every number.
 fn common_power_of_two(divisor: u64, alignment: u32) -> u32 {
     let of_divisor = if divisor == 0 { 63 } else { divisor.trailing_zeros() };
     1 << of_divisor.min(alignment.trailing_zeros()).min(30)

@@ -11,7 +11,7 @@ use crate::indices::Ix;
 use crate::stages::rewrite::{Done, LoopHead, Stage};
 use crate::stages::writer::Attributes;
 
-/// Maximum number of iterations of a loop that is unrolled. `optimize` has the same number, for
+/// Maximum number of iterations of a loop that is unrolled. `optimize` uses the same limit for
 /// loops that remain after vectorisation.
 const MOST_TURNS: i64 = 4;
 /// Maximum number of operations that result from unrolling a loop without inner loops.
@@ -102,8 +102,8 @@ impl<'s> Indexed<'s, '_> {
                 })
             });
         }
-        // The last value of the variable that is compared with the bound is one step beyond the
-        // range.
+        // After the last iteration, the loop compares the variable with the bound once more. The
+        // variable is then one step beyond its range.
         let far = Interval::new(range.lower, range.upper.saturating_add(step));
         let small = Interval::new(i32::MIN.into(), i32::MAX.into()).contains_interval(far);
         let bits = if small { self.target.index_bits } else { 64 };
@@ -153,8 +153,8 @@ impl<'s> Indexed<'s, '_> {
         written
     }
 
-    /// Whether a loop is unrolled. This stage unrolls it if its number of iterations is fixed, else
-    /// LLVM does.
+    /// Whether a loop is unrolled. This stage unrolls loops with a fixed number of iterations, LLVM
+    /// the others.
     fn is_unrolled(&self, op: &Operation, turns: &Turns) -> bool {
         turns.most.is_some_and(|most| {
             most <= MOST_TURNS
@@ -172,7 +172,8 @@ impl<'s> Indexed<'s, '_> {
             && long_loops.saturating_mul(count).saturating_mul(self.copies) <= self.target.most_long_loops
     }
 
-    /// Whether LLVM must keep one copy of the body of a loop that is not unrolled here.
+    /// Whether LLVM must keep a single copy of the loop's body. Applies to loops that this stage
+    /// does not unroll.
     fn is_kept(&self, op: &Operation, turns: &Turns) -> bool {
         // A loop that computes with vectors already gains nothing from vectorisation, and LLVM
         // takes long to estimate the cost of its copies.

@@ -1,9 +1,10 @@
-//! Rewrites indices as integers: simplified by known ranges, in 32 bits where these suffice.
+//! Rewrites indices as integers. Simplifies them by their known ranges, and uses 32 bits where
+//! these suffice.
 //!
-//! The stage records an index as an expression. It writes the expression only where an address, a
-//! comparison or a loop bound needs its value. By then the algebra has simplified the expression,
-//! for example by removing divisions of products and comparisons that always hold. An address gets
-//! the alignment that its expression guarantees.
+//! The stage records an index as an expression. The stage writes the expression only where an
+//! address, a comparison or a loop bound needs the index. By then the algebra has simplified the
+//! expression, for example by removing divisions of products and comparisons that always hold. An
+//! address gets the alignment that its expression guarantees.
 
 mod address;
 mod control;
@@ -41,7 +42,7 @@ pub(super) fn lower(
     })
 }
 
-/// Representation of a value of the source.
+/// Representation of a value of the source function.
 #[derive(Clone, Debug)]
 pub(super) enum Slot {
     /// An index as an expression, which is written when needed.
@@ -52,8 +53,8 @@ pub(super) enum Slot {
 struct Indexed<'s, 'k> {
     rewriter: Rewriter<'s, Slot>,
     tracker: Tracker,
-    /// Values written for expressions, by expression and width in bits. Each has the scope in which
-    /// the value was written.
+    /// Values that were written for expressions. The key is the expression and the width in bits.
+    /// The number beside each value is the scope in which the value was written.
     written: HashMap<(Ix, u32), (Value, u32)>,
     definitions: Definitions<'s>,
     /// Number of copies of the current region that result from unrolling the loops around it.
@@ -87,7 +88,7 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
         if *ty != Type::INDEX {
             return Ok(Slot::Value(values[0]));
         }
-        // All predecessors pass the same index, and this scope can write it.
+        // All predecessors pass the same index, and the values of its leaves are visible here.
         if let Some(&Slot::Index(first)) = like.first() {
             let same = like.iter().all(|slot| matches!(slot, Slot::Index(ix) if *ix == first));
             if same && self.tracker.algebra.depth(first) <= self.out().depth() {
@@ -166,7 +167,7 @@ impl<'s> Indexed<'s, '_> {
         self.rewriter.bind(op.result(), Slot::Index(ix));
     }
 
-    /// Creates a leaf for a value that is available from the current scope on.
+    /// Creates an expression's leaf for a value that the current scope and nested scopes can use.
     fn leaf(&mut self, value: Value, range: Interval) -> Ix {
         let depth = self.out().depth();
         self.tracker.leaf(value, range, depth)

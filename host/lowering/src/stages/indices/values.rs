@@ -193,8 +193,8 @@ impl Indexed<'_, '_> {
 }
 
 /// Returns how many times to add the divisor so that no dividend in this range is negative. Returns
-/// `None` if no dividend is negative, if `bits` bits cannot hold the sum, or if the divisor is a
-/// power of two, because a shift rounds down anyway.
+/// `None` if no dividend is negative or if `bits` bits cannot hold the sum. Also returns `None` if
+/// the divisor is a power of two, because the shift that then replaces the division rounds down.
 fn turns_above_zero(range: Interval, divisor: i64, bits: u32) -> Option<i64> {
     let room = if bits == 32 { I32.upper } else { i64::MAX };
     let turns = range.lower.checked_neg().filter(|&below| below > 0)?.checked_add(divisor - 1)? / divisor;

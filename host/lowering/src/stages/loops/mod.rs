@@ -49,7 +49,7 @@ struct Loops<'s, 'k> {
     tracker: Tracker,
     /// Expressions of the new function's indices.
     known: HashMap<Value, Ix>,
-    /// Values written for expressions. Each has the scope in which the value was written.
+    /// Values that were written for expressions, and the scope in which each value was written.
     written: HashMap<Ix, (Value, u32)>,
     definitions: Definitions<'s>,
     splitting: Splitting,
@@ -171,13 +171,14 @@ impl<'s, 'k> Loops<'s, 'k> {
         }
     }
 
-    /// Whether the outcome of a condition of the source is known.
+    /// Whether the outcome of a condition in the source function is known.
     fn is_decided(&mut self, condition: Value) -> Done<bool> {
         let condition = self.rewriter.slot(condition)?;
         Ok(self.out().as_bool(condition).is_some())
     }
 
-    /// Copies an atomic update. The region of the update computes with the bits of the element.
+    /// Copies an atomic update. The argument and the result of the update's region are the bits of
+    /// the element.
     fn atomic_region(&mut self, op: &'s Operation) -> Done {
         let operands = self.rewriter.slots(&op.operands)?;
         super::copy_atomic(self, op, operands, op.attributes.clone())
@@ -274,8 +275,8 @@ impl<'s, 'k> Loops<'s, 'k> {
         })
     }
 
-    /// Returns the value of an expression. This is an existing value, or the result of a new map
-    /// whose operands are the leaves of the expression.
+    /// Returns the value of an expression. The value exists already, or it is the result of a new
+    /// map. The operands of the new map are the leaves of the expression.
     fn materialised(&mut self, ix: Ix) -> Value {
         if let Some(constant) = self.tracker.algebra.as_constant(ix) {
             return self.out().index(constant);

@@ -32,7 +32,7 @@ struct Nest<'s> {
     types: Vec<Type>,
 }
 
-/// State of the rewriting of a nest after some of the range variables have been bound.
+/// Progress in rewriting a loop nest: the range variables that are bound so far, and the state.
 #[derive(Clone)]
 struct Progress {
     /// Values of the range variables bound so far.
@@ -164,8 +164,8 @@ impl<'s> Loops<'s, '_> {
         self.counted_in_parts(lower, upper, state, &splittable)
     }
 
-    /// Returns the index arguments of the body for this value of the next variable. Each later
-    /// variable is a leaf whose range is the variable's bounds.
+    /// Returns the index arguments of the body for this value of the next variable. In these
+    /// arguments, each later variable is a leaf whose range is the variable's bounds.
     fn possible(&mut self, nest: &Nest<'s>, bound: &[Value], variable: Ix) -> Done<Vec<Ix>> {
         let mut ranges = self.indices_of(bound);
         ranges.push(variable);
@@ -209,8 +209,9 @@ impl<'s> Loops<'s, '_> {
         Ok((lower, upper))
     }
 
-    /// Computes `floor((±(limit - rest) + shift) / |factor|)`: the last value of the variable that
-    /// is within the limit. With a shift, this is the first value that reaches the limit.
+    /// Computes `floor((±(limit - rest) + shift) / |factor|)`. If `shift` is 0, this is the last
+    /// value of the variable within the limit. If `shift` is `|factor| - 1`, this is the first
+    /// value that reaches the limit.
     fn solved(&mut self, rest: Ix, factor: i64, limit: i64, shift: i64) -> Ix {
         let algebra = &mut self.tracker.algebra;
         let limit = algebra.constant(limit);

@@ -24,8 +24,8 @@ use crate::stages::rewrite::{Done, Stage};
 const MOST_REPEATED: usize = 2000;
 /// Maximum number of parts of one loop.
 const MOST_PARTS: usize = 8;
-/// A loop that contains other loops may be split only if this many copies of the loop are within
-/// the limit [`MOST_REPEATED`], so that the inner loops can be split too.
+/// Number of copies of an outer loop that must fit into the limit [`MOST_REPEATED`] before the
+/// outer loop is split. The reserve allows the inner loops to be split too.
 const ROOM_FOR_INNER: usize = 9;
 /// Minimum number of iterations of a loop that may be split.
 const SHORTEST: u64 = 8;
@@ -33,8 +33,8 @@ const SHORTEST: u64 = 8;
 /// Comparisons with known outcomes, and the number of operations that splitting may still
 /// duplicate.
 pub(super) struct Splitting {
-    /// Outcomes of comparisons of the source that are known in the current part, by the
-    /// comparison's result.
+    /// Known outcomes of the source function's comparisons in the current part. The key is the
+    /// result value of the comparison.
     decided: HashMap<Value, bool>,
     repeatable: usize,
 }
@@ -53,7 +53,7 @@ impl Splitting {
     }
 }
 
-/// A loop whose variable advances by one, and which may be split.
+/// A loop that may be split. The loop's variable advances by one.
 pub(super) struct Splittable<'a, 's, 'k> {
     /// The region to search for conditions.
     pub(super) body: &'s Region,
@@ -81,8 +81,8 @@ struct Scan {
     variable: Ix,
     /// Nesting depth of the loop's body.
     depth: u32,
-    /// Expressions of the source's values. `None` if the expression is unknown before the body is
-    /// written.
+    /// Expressions of the source function's values. `None` if the expression is unknown until the
+    /// body is written.
     known: HashMap<Value, Option<Ix>>,
 }
 
@@ -234,7 +234,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         Ok(())
     }
 
-    /// Returns the expression of an index of the source.
+    /// Returns the expression of an index in the source function.
     fn scanned(&mut self, value: Value, scan: &Scan) -> Option<Ix> {
         if let Some(known) = scan.known.get(&value) {
             return *known;

@@ -1,4 +1,4 @@
-//! Rewrites accesses to memory: of single elements, of contiguous elements as vectors, and of tile
+//! Rewrites loads and stores: of single elements, of vectors of contiguous elements, and of tile
 //! registers.
 
 use fusebox_core::builder::IntPredicate;
@@ -247,8 +247,8 @@ impl<'s> Memory<'s, '_> {
         [0, 1].map(|part| Place { element, part: Some(part), ..*place })
     }
 
-    /// Writes an operation that reports an access to `elements` contiguous elements to the
-    /// simulator.
+    /// Writes an operation that reports to the simulator an access to `elements` contiguous
+    /// elements.
     pub(super) fn report(&mut self, op: &'s Operation, place: &Place, elements: u32, kind: AccessKind) {
         if !place.tensor.known.reported {
             return;
@@ -264,8 +264,8 @@ impl<'s> Memory<'s, '_> {
         self.out().act(OpKind::ReportAccess, &[place.tensor.pointer, place.position], attributes);
     }
 
-    /// Writes operations that report indices outside of the tensor to the simulator. A check of the
-    /// address would not suffice, because an index too large in one dimension may address an
+    /// Writes operations that report to the simulator each index outside of the tensor. A check of
+    /// the address would not suffice: an index that is too large in one dimension may address an
     /// element of the next row. The stage `indices` drops the reports for indices that are known to
     /// be inside the tensor.
     fn report_indices(&mut self, op: &'s Operation, tensor: Tensor, indices: &[Value], dims: &[i64], lanes: u32) {
@@ -300,7 +300,7 @@ pub(super) fn attributes_of(place: &Place) -> Attributes {
     attributes
 }
 
-/// Returns the type that an element has in memory, which takes whole bytes.
+/// Returns the type of an element in memory. This type has a whole number of bytes.
 pub(super) fn stored(element: Scalar) -> Scalar {
     match element {
         Scalar::Int(bits) => Scalar::Int(8 * bits.div_ceil(8)),

@@ -48,13 +48,12 @@ pub(super) enum Reach {
     Kernel,
 }
 
-/// Representation of a value of the source.
+/// Representation of a value of the source function.
 #[derive(Clone, Debug)]
 pub(super) enum Slot {
     Value(Value),
     Tensor(Tensor),
-    /// A constant tensor whose elements all have the same value. The bytes are those of one
-    /// element.
+    /// A constant tensor whose elements are all equal, represented by the bytes of one element.
     Splat(std::sync::Arc<[u8]>),
 }
 
@@ -65,7 +64,7 @@ pub(super) struct Tensor {
     known: Known,
 }
 
-/// A version of a function for certain known facts about the function's tensor arguments.
+/// A version of a function, for tensor arguments about which these facts are known.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Variant {
     callee: String,
@@ -138,8 +137,8 @@ impl<'s> Stage<'s> for Memory<'s, '_> {
 
     fn passed(&self, ty: &Type) -> Done<Vec<Type>> {
         Ok(vec![match ty {
-            // The address space of buffers. Tiles have another one, but do not pass between
-            // regions.
+            // This is the address space of buffers. Tiles have another address space, but are never
+            // passed between regions.
             Type::Tensor(..) => Type::Pointer(self.kernel.target.global_space),
             other => other.clone(),
         }])
@@ -215,7 +214,8 @@ impl Known {
 }
 
 impl<'s> Memory<'s, '_> {
-    /// Writes the entry function. Its arguments are the kernel's buffers, and it returns nothing.
+    /// Writes the entry function. The arguments of the entry function are the kernel's buffers, and
+    /// the function returns nothing.
     fn entry(&mut self) -> Done<Function> {
         let source = self.rewriter.source;
         super::check_arguments(source, self.kernel.facts)?;

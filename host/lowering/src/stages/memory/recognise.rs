@@ -119,8 +119,8 @@ impl<'s> Body<'s> {
     }
 }
 
-/// Whether the target has this atomic instruction for elements of this type, or LLVM expands the
-/// instruction.
+/// Whether this atomic update is an instruction of the target for this element type, or LLVM can
+/// expand it.
 fn is_native(kind: OpKind, element: Scalar, atomics: &Atomics) -> bool {
     match element {
         Scalar::Int(bits) => matches!(bits, 8 | 16 | 32 | 64),

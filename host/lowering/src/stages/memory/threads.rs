@@ -13,7 +13,7 @@ use crate::error::{Required, Unsupported};
 use crate::stages::rewrite::{Done, Stage};
 
 impl<'s> Memory<'s, '_> {
-    /// Whether the target runs blocks of one thread. Fails if the target does so and the block has
+    /// Whether the target runs only blocks of one thread. Fails if this holds and the block has
     /// more threads.
     fn is_single_thread(&self) -> Done<bool> {
         let threads = self.kernel.facts.threads;
@@ -172,8 +172,8 @@ impl<'s> Memory<'s, '_> {
         Ok(lanes)
     }
 
-    /// Combines each lane's values with those of the lane `distance` above it. Writes the
-    /// combiner's body inline.
+    /// Combines the values of each lane with the values of another lane, whose number is larger by
+    /// `distance`. Writes the combiner's body inline.
     fn combined_with_lane(
         &mut self,
         op: &'s Operation,

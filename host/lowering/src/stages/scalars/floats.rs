@@ -31,7 +31,7 @@ impl<'s> Scalars<'s, '_> {
 
     /// Rewrites a remainder. If the divisor is a constant power of two, the remainder needs no
     /// division, because the quotient, its integer part and the remainder are exact. Divisors below
-    /// 1 are excluded, because the quotient may overflow.
+    /// 1 are excluded, because their quotients may overflow.
     fn remainder(&mut self, op: &'s Operation) -> Done {
         let operands = self.operands(op)?;
         let divisor = self.out().as_float(operands[1]).map(f64::abs);

@@ -28,7 +28,7 @@ pub(crate) fn lowered(function: &Function, target: &TargetInfo) -> Result<Functi
     Scalars { rewriter: Rewriter::new(function), rounding: Rounding::default(), target }.written()
 }
 
-/// Representation of a value of the source.
+/// Representation of a value of the source function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Slot {
     Value(Value),
@@ -130,7 +130,8 @@ impl<'s> Scalars<'s, '_> {
         self.rewriter.bind(op.result(), Slot::Value(value));
     }
 
-    /// Returns the format of a value of the source, if its elements are floats.
+    /// Returns the float format of a source value's elements. Returns `None` if the elements are
+    /// not floats.
     fn float_of(&self, value: Value) -> Option<Float> {
         match self.rewriter.source.type_of(value).element() {
             Scalar::Float(float) => Some(float),
@@ -138,7 +139,7 @@ impl<'s> Scalars<'s, '_> {
         }
     }
 
-    /// Returns the type that represents a value of the source.
+    /// Returns the type that represents a value of the source function.
     fn kept_type(&self, value: Value) -> Type {
         let ty = self.rewriter.source.type_of(value);
         ty.with_element(kept(ty.element()))

@@ -1,6 +1,6 @@
 //! Converts floats of 16 bits and fewer, which are represented by their bits. Integer arithmetic
-//! widens such a float to f32, and narrows an f32 to such a float with rounding to nearest even.
-//! LLVM can vectorise this arithmetic.
+//! widens these floats to f32. It also narrows an f32 to these floats, with rounding to nearest
+//! even. LLVM can vectorise this arithmetic.
 
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::hlo::{FloatFormat, Specials};
@@ -192,8 +192,9 @@ fn narrow_to_half<'f>(value: Number<'f>, bits: Number<'f>, checks_nan: bool) -> 
     kept.shrui(16_i64)
 }
 
-/// Narrows a number below the format's smallest normal number. The code adds a float whose last bit
-/// has the value of the format's smallest positive number, so that the addition rounds correctly.
+/// Narrows a number below the format's smallest normal number. The code adds a float. The last bit
+/// of this float has the value of the format's smallest positive number, so the addition rounds
+/// correctly.
 fn narrow_subnormal(magnitude: Number<'_>, layout: Layout) -> Number<'_> {
     let magic = f64::from(layout.smallest_exponent() + 23).exp2();
     (magnitude.to_float() + magic).to_bits() - i64::from((magic as f32).to_bits())
@@ -205,8 +206,8 @@ fn narrow_to_exponent(bits: Number<'_>) -> Number<'_> {
     let normal = (bits + 0x0040_0000_i64).shrui(23_i64);
     let low = bits.cmpi(IntPredicate::Uge, 0x0060_0000_i64).extui(Scalar::I32);
     let number = bits.cmpi(IntPredicate::Ult, 0x0080_0000_i64).select(low, normal);
-    // True unless the number is positive and finite: zero minus one wraps around to the largest
-    // integer.
+    // True if the number is not both positive and finite. Zero is included, because zero minus one
+    // wraps around to the largest integer.
     let invalid = (bits - 1_i64).cmpi(IntPredicate::Uge, 0x7f7f_ffff_i64);
     invalid.select(255_i64, number)
 }

@@ -3,8 +3,8 @@
 //! Arithmetic on `bf16` is computed in `f32` and rounded after each operation. On targets without
 //! an instruction for this rounding, it takes eight instructions. Two of these keep a NaN from
 //! becoming a number, which could happen if the lower half of the NaN's bits is not zero.
-//! Arithmetic on numbers that were read as `bf16` produces no such NaN. Results that are `bf16`
-//! numbers already need no rounding.
+//! Arithmetic on numbers that were read as `bf16` only produces NaNs whose lower half is zero.
+//! Results that are `bf16` numbers already need no rounding.
 
 use std::collections::HashSet;
 
@@ -13,9 +13,9 @@ use fusebox_core::ir::{Float, OpKind, Value};
 /// Known properties of the `f32` values of a function.
 #[derive(Default)]
 pub(super) struct Rounding {
-    /// Values that are `bf16` numbers.
+    /// Values that `bf16` can represent exactly.
     exact: HashSet<Value>,
-    /// Values that have zeros in the lower half of their bits if they are NaN.
+    /// Values that are not NaN, or are a NaN with zeros in the lower half of its bits.
     short_nans: HashSet<Value>,
 }
 

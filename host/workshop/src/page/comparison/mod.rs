@@ -105,7 +105,7 @@ fn cache(row: &MeasuredTimes) -> &'static str {
     }
 }
 
-/// Writes a table with a row per figure.
+/// Writes a table of both sides' figures, one figure per row.
 fn figures(out: &mut String, a: &SideFigures, b: &SideFigures, measured: &[MeasuredTimes]) -> fmt::Result {
     writeln!(out, "<table><tr><th></th><th class=a>A</th><th class=b>B</th></tr>")?;
     let mut row = |name: &str, values: [String; 2]| {

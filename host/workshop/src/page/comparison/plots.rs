@@ -6,12 +6,13 @@ use super::{Escaped, cache};
 use crate::ab::{Comparison, ComparisonReport, MeasuredTimes};
 use crate::statistics::MARGIN;
 
-/// Width of plots, and the margins for text on their left and below.
+/// Width of a plot, and the margins for text: on the left side, and below the plot.
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 220.0;
 const BELOW: f64 = 30.0;
 
-/// Least margin of an axis beyond its values, as the natural logarithm of a ratio.
+/// Least distance between the end of an axis and the outermost value, as the natural logarithm of a
+/// ratio.
 const LEAST_MARGIN: f64 = 0.03;
 
 /// A logarithmic axis that maps values to positions.
@@ -65,8 +66,9 @@ fn marks_below(out: &mut String, axis: &Axis, height: f64, unit: &str) -> fmt::R
     Ok(())
 }
 
-/// Draws the ratios with their intervals, a row for each program, fusion and cache state. A
-/// background colour marks ratios that count as equal times.
+/// Draws the ratios with their confidence intervals. There is a row for each state of the caches,
+/// for the program and for each fusion. A background colour marks the ratios for which the times
+/// count as equal.
 pub fn ratios(out: &mut String, report: &ComparisonReport) -> fmt::Result {
     const ROW: f64 = 24.0;
     let rows: Vec<(&str, &MeasuredTimes)> =
@@ -90,7 +92,8 @@ pub fn ratios(out: &mut String, report: &ComparisonReport) -> fmt::Result {
     writeln!(out, "</svg>")
 }
 
-/// Draws the times of both sides as histograms, one above the other, with medians.
+/// Draws the times of each side as a histogram with the median. The histogram of A is above that of
+/// B.
 pub fn distribution(out: &mut String, row: &MeasuredTimes) -> fmt::Result {
     const BARS: usize = 60;
     const HEIGHT: f64 = 170.0;
@@ -119,8 +122,8 @@ pub fn distribution(out: &mut String, row: &MeasuredTimes) -> fmt::Result {
     writeln!(out, "</svg>")
 }
 
-/// Plots time against bytes, a point for each program and fusion. A bar below the point marks the
-/// least time in which the machine can do the same work.
+/// Plots time against bytes. Each point is one side of the program or of a fusion. A bar below the
+/// point marks the least time in which the machine can execute the same work.
 pub fn roofline(out: &mut String, report: &ComparisonReport) -> fmt::Result {
     const HEIGHT: f64 = 330.0;
     let points: Vec<(&Comparison, &MeasuredTimes, usize)> = report

@@ -1,4 +1,5 @@
-//! Shows both sides' kernels next to each other, at a stage that the reader chooses.
+//! Shows the kernels of both sides next to each other, after a stage of lowering that the reader
+//! chooses.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
@@ -7,10 +8,11 @@ use fusebox_lowering::Stage;
 
 use super::Escaped;
 
-/// Largest number of bytes of a text that the page shows. Longer texts do not help the reader.
+/// Largest number of bytes that the page shows of a text. More bytes would not help the reader.
 const LONGEST: usize = 1 << 20;
 
-/// Writes a selector of stages and the texts of each stage. Marks lines that only one side has.
+/// Writes a control that selects a stage, and the texts of both sides after each stage. Marks lines
+/// that only one side has.
 pub fn side_by_side(
     out: &mut String,
     a: &BTreeMap<&'static str, String>,

@@ -1,4 +1,4 @@
-//! Draws a computation: boxes in layers, operands above their users.
+//! Draws a computation as boxes in layers. The box of an operand is above the boxes of its users.
 
 use std::fmt::Write;
 
@@ -15,17 +15,17 @@ const LETTER: f64 = 6.6;
 const LINE: f64 = 15.0;
 const PADDING: f64 = 10.0;
 const GAP: f64 = 34.0;
-/// Largest number of letters in a line. Longer lines are cut.
+/// Largest number of letters in a line of a box. Longer lines are cut off.
 const MOST_LETTERS: usize = 34;
 /// Largest number of boxes in a drawing. Larger drawings take long to compute and are illegible.
 const MOST_NODES: usize = 600;
 
 /// A box of the drawing.
 pub struct Node {
-    /// Lines of text, the name first.
+    /// Lines of text in the box. The first line is the name.
     pub lines: Vec<String>,
     pub kind: NodeKind,
-    /// Anchor in the page that the box links to.
+    /// Anchor in the page to which the box links.
     pub link: Option<String>,
 }
 
@@ -60,8 +60,9 @@ struct PlacedNode {
     y: f64,
 }
 
-/// Draws one box per instruction. Omits constants, tuples and tuple elements; edges lead through
-/// tuples to the boxes of their elements.
+/// Draws one box per instruction, without constants, tuples and tuple elements. If an instruction
+/// reads a value through a tuple, an edge leads directly from the value's box to the box of the
+/// instruction.
 pub fn draw(computation: &Computation, node: impl Fn(&Instruction) -> Node) -> Markup {
     let shown: Vec<usize> =
         (0..computation.instructions.len()).filter(|&at| is_shown(&computation.instructions[at])).collect();
@@ -84,8 +85,8 @@ fn is_shown(instruction: &Instruction) -> bool {
     !matches!(instruction.op, Op::Constant(_) | Op::GetTupleElement { .. } | Op::Tuple)
 }
 
-/// Returns the instructions with boxes that an instruction reads, directly or through instructions
-/// without boxes.
+/// Returns the instructions that an instruction reads, directly or through instructions without
+/// boxes. Returns only instructions with boxes.
 fn sources(computation: &Computation, at: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut open: Vec<usize> = computation.instructions[at].operands.iter().map(|it| it.index()).collect();
@@ -103,7 +104,8 @@ fn sources(computation: &Computation, at: usize) -> Vec<usize> {
     found
 }
 
-/// Places boxes in layers. Places unconnected parts next to each other.
+/// Computes the positions of the boxes, in layers. Parts of the graph that no edge connects are
+/// next to each other.
 fn placed(nodes: Vec<Node>, edges: &[(u32, u32)]) -> Vec<PlacedNode> {
     let sizes: Vec<(u32, (f64, f64))> = (0..).zip(nodes.iter().map(|node| (node.width(), node.height()))).collect();
     let config = Config { vertex_spacing: GAP, ranking_type: RankingType::Up, dummy_size: 4.0, ..Config::default() };
@@ -140,7 +142,8 @@ fn svg(placed: &[PlacedNode], edges: &[(u32, u32)]) -> Markup {
     }
 }
 
-/// Returns the path of all edges, each from the lower edge of a box to the upper edge of another.
+/// Returns the SVG path of all edges. Each edge leads from the lower side of one box to the upper
+/// side of another box.
 fn lines(placed: &[PlacedNode], edges: &[(u32, u32)]) -> String {
     let mut path = String::new();
     for &(from, to) in edges {

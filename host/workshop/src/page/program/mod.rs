@@ -41,7 +41,7 @@ struct ProgramPage<'p> {
     made: &'p Compilation,
     options: &'p Options,
     rows: &'p [RooflineRow],
-    /// Kernels by name of the fusion instruction.
+    /// The kernel of each fusion instruction. The key is the name of the instruction.
     kernel_of: HashMap<&'p str, &'p Selected>,
 }
 
@@ -49,8 +49,8 @@ fn kernel_of(made: &Compilation) -> HashMap<&str, &Selected> {
     made.kernels.iter().flat_map(|kernel| kernel.unit.uses.iter().map(move |name| (name.as_str(), kernel))).collect()
 }
 
-/// Returns the computations that are executed step by step: the entry, and all computations with
-/// fusions.
+/// Returns the computations that the runtime executes step by step: the entry, and all computations
+/// that contain fusions.
 fn sequences(module: &Module) -> impl Iterator<Item = &Computation> {
     let has_steps = |computation: &&Computation| {
         let is_entry = module.entry_computation().is_some_and(|entry| entry.name == computation.name);
@@ -102,7 +102,7 @@ impl ProgramPage<'_> {
     }
 }
 
-/// Returns the anchor of a kernel in the page.
+/// Returns the name of the anchor at which the page describes a kernel.
 fn anchor(kernel: &str) -> String {
     format!("kernel-{kernel}")
 }
