@@ -19,7 +19,7 @@ echo "GROUP ( ${archives[*]} -l:libz.a -l:libzstd.a )" >"$scripts/libMLIR-C.so"
 echo "GROUP ( -l:libstdc++.a )" >"$scripts/libstdc++.so"
 echo "/* In libMLIR-C.so. */" | tee "$scripts/libMLIR.so" >"$scripts/libLLVM-22.so"
 
-cargo build --locked --release -p fusebox-run
+cargo rustc --locked --release -p fusebox-run --bin fusebox-run -- -C strip=symbols
 cargo rustc --locked --release -p fusebox --bin fusebox -- -L native="$scripts" -C strip=symbols
 
 rm -rf dist
