@@ -1,6 +1,5 @@
 //! Analyses the operations between a hero and its root.
 
-use super::transpose::moves_elements;
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 use crate::indexing::{IndexingMap, delinearize, dim_exprs, linearize};
 
@@ -22,6 +21,16 @@ pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> 
         Op::Transpose { .. } => !moves_elements(instruction),
         ref op => op.is_elementwise() && instruction.operands.iter().all(operand_matches),
     }
+}
+
+/// Whether an instruction is a transpose that changes the order of any two dimensions larger than
+/// 1.
+pub fn moves_elements(instruction: &Instruction) -> bool {
+    let (Op::Transpose { permutation }, Some(array)) = (&instruction.op, instruction.shape.as_array()) else {
+        return false;
+    };
+    let real = permutation.iter().zip(&array.dims).filter(|(_, size)| **size > 1);
+    !real.map(|(dim, _)| dim).is_sorted()
 }
 
 /// Whether all operations that depend on `hero` keep positions. The check includes operations that

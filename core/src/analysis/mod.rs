@@ -24,7 +24,7 @@ mod transpose;
 pub use banks::{TileAccess, bank_conflicts};
 pub use chain::{ChainRoot, RowChain, RowPlace, RowSpace, row_space};
 pub use cumulative::{Direction, cumulative};
-pub use epilogue::{hero_to_root, keeps_positions};
+pub use epilogue::{hero_to_root, keeps_positions, moves_elements};
 pub use hero::{Hero, hero_of, nearest};
 pub use reduction::{
     Reduced, ReducedRoot, ReductionFusion, ReductionGroup, ReductionHero, ReductionKind, ReductionProblem, SideOutput,
@@ -32,4 +32,4 @@ pub use reduction::{
 };
 pub use scatter::{Combination, OperandDim, ScatterShape, SliceStart};
 pub use slices::takes_what_is_replaced;
-pub use transpose::{NormalTranspose, RootPlace, TransposeFusion, moves_elements};
+pub use transpose::{NormalTranspose, RootPlace, TransposeFusion};

@@ -1,6 +1,6 @@
 //! The normal form of transposes, and the fusions that have transposes as heroes.
 
-use super::epilogue::users_stay_elementwise;
+use super::epilogue::{moves_elements, users_stay_elementwise};
 use super::hero::nearest;
 use crate::emitter::{Decline, Fusion};
 use crate::hlo::{Computation, InstrId, Instruction, Op};
@@ -103,16 +103,6 @@ impl std::fmt::Display for NormalTranspose {
         let permutation = list(self.permutation.iter().map(usize::to_string).collect());
         write!(f, "[{dims}] by {{{permutation}}}")
     }
-}
-
-/// Whether an instruction is a transpose that changes the order of any two dimensions larger than
-/// 1.
-pub fn moves_elements(instruction: &Instruction) -> bool {
-    let (Op::Transpose { permutation }, Some(array)) = (&instruction.op, instruction.shape.as_array()) else {
-        return false;
-    };
-    let real = permutation.iter().zip(&array.dims).filter(|(_, size)| **size > 1);
-    !real.map(|(dim, _)| dim).is_sorted()
 }
 
 impl TransposeFusion {

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Analysis, Decline};
+use super::Decline;
 use crate::hlo::{Computation, ComputationId, InstrId, Module, Shape};
 
 /// A fused computation: the instructions that one kernel computes.
@@ -25,6 +25,16 @@ pub struct Fusion {
     pub roots: Vec<InstrId>,
     entry: ComputationId,
     found: Found,
+}
+
+/// The facts about a fusion that a family of emitters needs. These facts depend only on the fusion,
+/// so they are computed once and cached in the fusion, see [`Fusion::analysis`].
+pub trait Analysis: Any + Send + Sync + Sized {
+    /// Analyses a fusion.
+    ///
+    /// # Errors
+    /// If the family takes the fusion on no device. The error states the reason.
+    fn of(fusion: &Fusion) -> Result<Self, Decline>;
 }
 
 /// Cached results of analyses, at most one of each type. A clone of a fusion starts without cached

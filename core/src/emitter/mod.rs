@@ -15,6 +15,7 @@
 mod candidate;
 mod check;
 mod claim;
+mod emitter_trait;
 mod fusion;
 mod interface;
 mod plan;
@@ -24,14 +25,15 @@ mod strategy;
 pub use candidate::{Bid, Candidate};
 pub use check::{PlanFault, PlannedOutput, check_plan, check_visits};
 pub use claim::{Claim, HeroPlace, Pass};
-pub use fusion::Fusion;
+pub use emitter_trait::{Emitter, Registration};
+pub use fusion::{Analysis, Fusion};
 pub use interface::{
-    Configuration, Decline, Descriptor, EmitError, Emitter, Kernel, KernelCode, KernelKind, Registration,
-    StaticDescriptor, SubgraphCall, SubgraphKind, Verdict,
+    Configuration, Decline, Descriptor, EmitError, Kernel, KernelCode, KernelKind, StaticDescriptor, SubgraphCall,
+    SubgraphKind, Verdict,
 };
 pub use plan::{LaunchDimensions, OutputPlan, Plan, Visit, Work, WriteMode};
 pub use predict::{Amount, Breakdown, Prediction, Times, breakdown, is_better_alone, order, predict};
-pub use strategy::{Analysis, Blocks, ClaimOf, Named, Strategy, Task};
+pub use strategy::{Blocks, ClaimOf, Named, Strategy, Task};
 
 /// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major
 /// version, the interface only grows, so that the host still loads plugins built against an older

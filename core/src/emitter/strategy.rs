@@ -9,24 +9,12 @@
 //!                          ──emit───> Kernel
 //! ```
 
-use std::any::Any;
-
 use super::{
-    Bid, Candidate, Claim, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan,
-    Verdict,
+    Analysis, Bid, Candidate, Claim, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel,
+    KernelKind, Plan, Verdict,
 };
 use crate::device::DeviceDescription;
 use crate::hlo::Opcode;
-
-/// The facts about a fusion that a family of emitters needs. These facts depend only on the fusion,
-/// so they are computed once and cached in the fusion, see [`Fusion::analysis`].
-pub trait Analysis: Any + Send + Sync + Sized {
-    /// Analyses a fusion.
-    ///
-    /// # Errors
-    /// If the family takes the fusion on no device. The error states the reason.
-    fn of(fusion: &Fusion) -> Result<Self, Decline>;
-}
 
 /// A fusion, the device that will run its kernel, and the result of the analysis.
 pub struct Task<'a, P> {

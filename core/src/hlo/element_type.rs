@@ -188,6 +188,13 @@ impl ElementType {
     }
 }
 
+impl FloatFormat {
+    /// The format of a float type; `None` for types that are not real floats.
+    pub fn of(element_type: ElementType) -> Option<FloatFormat> {
+        element_type.float_format()
+    }
+}
+
 impl fmt::Display for ElementType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -1,7 +1,5 @@
 //! Converts the bit patterns of every float type to and from `f64`.
 
-use super::ElementType;
-
 /// The bit layout of a float type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatFormat {
@@ -31,11 +29,6 @@ pub enum Specials {
 }
 
 impl FloatFormat {
-    /// The format of a float type; `None` for types that are not real floats.
-    pub fn of(element_type: ElementType) -> Option<FloatFormat> {
-        element_type.float_format()
-    }
-
     /// Width in bits.
     pub fn bits(self) -> u32 {
         self.exponent_bits + self.mantissa_bits + u32::from(self.signed)
@@ -204,6 +197,7 @@ impl FloatFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hlo::ElementType;
 
     #[test]
     fn every_pattern_of_the_small_types_survives() {

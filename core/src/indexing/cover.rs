@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use super::domain::Evaluator;
-use super::proof::{Verdict, decide};
+use super::proof::{Coverage, Verdict, decide, element_count};
 use super::{Expr, IndexingMap, Interval, Point, Variable};
 
 /// Largest number of points that a check enumerates.
@@ -14,17 +14,6 @@ const MAX_ENUMERATED: u64 = 1 << 22;
 const SAMPLES: u64 = 1 << 20;
 /// Least number of points to try per map if several maps are checked.
 const LEAST_SAMPLES: u64 = 1 << 10;
-
-/// The property that a map from points to elements must have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coverage {
-    /// Exactly one point reaches each element.
-    ExactlyOnce,
-    /// At most one point reaches each element.
-    AtMostOnce,
-    /// No point reaches an index outside of the shape.
-    InBounds,
-}
 
 /// How a check established the property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,10 +252,6 @@ fn sample(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<Pro
         }
     }
     Ok(Proof::Sampled { points })
-}
-
-pub(super) fn element_count(shape: &[i64]) -> u64 {
-    shape.iter().fold(1u64, |n, &d| n.saturating_mul(d.max(0) as u64))
 }
 
 fn outside(map: &IndexingMap, point: Point<'_>, shape: &[i64]) -> Violation {

@@ -6,7 +6,6 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
 use super::interval::{floor_div, floor_mod};
-use super::program::Program;
 
 /// An integer expression. Cloning is cheap. Expressions with the same structure are equal.
 #[derive(Clone)]
@@ -47,10 +46,6 @@ pub enum ExprKind {
 
 /// A map that has expressions as keys. The map uses the hash that each expression stores.
 pub(super) type ExprMap<V> = HashMap<Expr, V, BuildHasherDefault<StoredHash>>;
-
-/// Expression size above which evaluation compiles the expression first, because a large expression
-/// may contain shared subexpressions.
-const INTERPRETED_SIZE: u32 = 256;
 
 /// Largest expression size for which a comparison as trees is faster than a comparison that records
 /// the compared pairs.
@@ -170,25 +165,6 @@ impl Expr {
             (Some(a), Some(b)) => Expr::constant(a.max(b)),
             _ if self == other => self,
             _ => Expr::new(ExprKind::Max(self, other)),
-        }
-    }
-
-    /// Returns the value of the expression for these values of the variables. Variables beyond the
-    /// slices are 0. Arithmetic wraps on overflow.
-    pub fn eval(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> i64 {
-        if self.size() > INTERPRETED_SIZE {
-            let mut values = [0];
-            Program::new(std::slice::from_ref(self)).run(dims, ranges, runtime, &mut values);
-            return values[0];
-        }
-        self.eval_tree(dims, ranges, runtime)
-    }
-
-    fn eval_tree(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> i64 {
-        match (self.kind(), self.kind().operands()) {
-            (kind, Some((a, b))) => kind.apply(a.eval_tree(dims, ranges, runtime), b.eval_tree(dims, ranges, runtime)),
-            (ExprKind::Constant(value), None) => *value,
-            (variable, None) => variable.pick(dims, ranges, runtime).copied().unwrap_or(0),
         }
     }
 

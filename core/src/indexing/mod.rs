@@ -41,8 +41,7 @@ pub use algebra::{Algebra, Ix, Kind, Sum};
 pub use bounds::Bounds;
 pub use compose::compose;
 pub use cover::{
-    Coverage, PointName, Proof, Violation, check_coverage, check_coverage_within, check_joint_coverage,
-    covers_exactly_once,
+    PointName, Proof, Violation, check_coverage, check_coverage_within, check_joint_coverage, covers_exactly_once,
 };
 pub use describe::describe;
 pub use domain::Point;
@@ -55,4 +54,5 @@ pub use of_op::{
 };
 pub use parse::{MAX_DEPTH, MAX_VARIABLES, TextError};
 pub use program::Program;
+pub use proof::Coverage;
 pub use simplify::{range_of, simplify_expr};

@@ -1,7 +1,11 @@
-//! Compiles expressions to straight-line code, for evaluation at many points.
+//! Evaluates expressions, and compiles them to straight-line code for evaluation at many points.
 
 use super::expr::{Expr, ExprKind, ExprMap};
 use super::interval::{floor_div, floor_mod};
+
+/// Expression size above which evaluation compiles the expression first, because a large expression
+/// may contain shared subexpressions.
+const INTERPRETED_SIZE: u32 = 256;
 
 /// Several expressions that are compiled together. A run computes each distinct subexpression once.
 #[derive(Clone, Debug)]
@@ -79,6 +83,27 @@ impl Program {
         }
         for (result, &slot) in results.iter_mut().zip(&self.results) {
             *result = self.values[slot as usize];
+        }
+    }
+}
+
+impl Expr {
+    /// Returns the value of the expression for these values of the variables. Variables beyond the
+    /// slices are 0. Arithmetic wraps on overflow.
+    pub fn eval(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> i64 {
+        if self.size() > INTERPRETED_SIZE {
+            let mut values = [0];
+            Program::new(std::slice::from_ref(self)).run(dims, ranges, runtime, &mut values);
+            return values[0];
+        }
+        self.eval_tree(dims, ranges, runtime)
+    }
+
+    fn eval_tree(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> i64 {
+        match (self.kind(), self.kind().operands()) {
+            (kind, Some((a, b))) => kind.apply(a.eval_tree(dims, ranges, runtime), b.eval_tree(dims, ranges, runtime)),
+            (ExprKind::Constant(value), None) => *value,
+            (variable, None) => variable.pick(dims, ranges, runtime).copied().unwrap_or(0),
         }
     }
 }

@@ -10,7 +10,6 @@
 //! The time depends on the maps, not on the sizes of the arrays.
 
 use super::algebra::{Ix, Kind, Sum};
-use super::cover::{Coverage, element_count};
 use super::interval::floor_mod;
 use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
@@ -21,6 +20,17 @@ const MOST_INTERSECTIONS: usize = 1 << 10;
 
 /// Largest number of divisors for which the proof compares the remainders of one coordinate.
 const MOST_MODULI: usize = 8;
+
+/// The property that a map from points to elements must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// Exactly one point reaches each element.
+    ExactlyOnce,
+    /// At most one point reaches each element.
+    AtMostOnce,
+    /// No point reaches an index outside of the shape.
+    InBounds,
+}
 
 /// The result of the proof for maps that cover a shape together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +71,10 @@ pub(super) fn decide(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) ->
         Some(reached) => Verdict::Reached(reached),
         None => Verdict::Open,
     }
+}
+
+pub(super) fn element_count(shape: &[i64]) -> u64 {
+    shape.iter().fold(1u64, |n, &d| n.saturating_mul(d.max(0) as u64))
 }
 
 /// Whether no two maps lead to the same element. The proof compares intervals that contain the

@@ -5,7 +5,7 @@ use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{Computation, InstrId, Shape};
 use fusebox_core::launch::MOST_POINTS;
 
-use crate::concatenates::{is_concatenate, operands};
+use crate::operands::{is_concatenate, operands};
 
 /// Largest number of operands of a concatenate. The kernel has a loop nest for each operand.
 const MOST_OPERANDS: usize = 512;

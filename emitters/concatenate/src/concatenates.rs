@@ -6,15 +6,7 @@ use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::accept::{check, concatenate};
-
-/// An operand of a concatenate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConcatenateOperand {
-    /// The operand.
-    pub instruction: InstrId,
-    /// First index in the result along the dimension of the concatenate.
-    pub offset: i64,
-}
+use crate::operands::{ConcatenateOperand, is_concatenate, operands};
 
 /// A concatenate that is the hero of at least one result.
 pub struct ConcatenateHero {
@@ -100,11 +92,6 @@ fn hero(computation: &Computation, root: InstrId) -> Hero {
     })
 }
 
-/// Whether the instruction is a concatenate.
-pub fn is_concatenate(computation: &Computation, id: InstrId) -> bool {
-    matches!(computation.instruction(id).op, Op::Concatenate { .. })
-}
-
 impl ConcatenateHero {
     fn new(computation: &Computation, hero: InstrId) -> Option<Self> {
         let instruction = computation.instruction(hero);
@@ -152,30 +139,4 @@ impl ConcatenateHero {
         epilogue.outputs.push((output, value));
         Ok(())
     }
-}
-
-/// Returns the operands that have elements. An operand that is itself a concatenate along the same
-/// dimension is replaced by its own operands.
-pub fn operands(computation: &Computation, concatenate: InstrId) -> Vec<ConcatenateOperand> {
-    let Op::Concatenate { dimension } = computation.instruction(concatenate).op else { return Vec::new() };
-    let mut leaves = Vec::new();
-    let mut offset = 0;
-    // Stack of the operands that remain to be visited.
-    let mut pending: Vec<InstrId> = computation.instruction(concatenate).operands.iter().rev().copied().collect();
-    while let Some(id) = pending.pop() {
-        let instruction = computation.instruction(id);
-        match (&instruction.op, &instruction.shape) {
-            (Op::Concatenate { dimension: inner }, _) if *inner == dimension => {
-                pending.extend(instruction.operands.iter().rev());
-            }
-            (_, Shape::Array(array)) => {
-                if array.element_count() > 0 {
-                    leaves.push(ConcatenateOperand { instruction: id, offset });
-                }
-                offset += array.dims.get(dimension as usize).copied().unwrap_or(0);
-            }
-            _ => {}
-        }
-    }
-    leaves
 }

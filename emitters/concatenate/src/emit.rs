@@ -4,9 +4,10 @@ use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
 use fusebox_core::indexing::IndexingMap;
 
+use crate::bundles::{Bundle, ValueTarget};
 use crate::concatenates::{ConcatenateHero, ConcatenateResults, EpilogueGroup};
 use crate::plan::{distributed, shift};
-use crate::visits::{Bundle, KernelVisits, ValueTarget};
+use crate::visits::KernelVisits;
 
 /// Builds the kernel for a plan that [`crate::plan::plan`] computed.
 pub fn emit(task: &Task<ConcatenateResults>, plan: &Plan) -> Result<Kernel, EmitError> {

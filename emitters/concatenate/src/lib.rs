@@ -3,8 +3,11 @@
 //! ```text
 //! claim.rs         claims for concatenates
 //! accept.rs        fusion -> verdict
-//! concatenates.rs  concatenates, their operands, and the results computed from them
+//! operands.rs      operands of a concatenate
+//! concatenates.rs  concatenates and the results computed from them
+//! bundles.rs       a loop nest, the values that it computes, and their destinations
 //! visits.rs        groups of values that one loop nest computes, and its points
+//! row_major.rs     whether instructions keep the row-major order
 //! rows.rs          nests that write whole rows of a result
 //! plan.rs          visits, device, configuration -> launch and indexing maps
 //! emit.rs          visits, device, configuration -> entry function
@@ -13,10 +16,13 @@
 #![forbid(unsafe_code)]
 
 mod accept;
+mod bundles;
 mod claim;
 mod concatenates;
 mod emit;
+mod operands;
 mod plan;
+mod row_major;
 mod rows;
 mod visits;
 

@@ -4,8 +4,9 @@ use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, Vi
 use fusebox_core::indexing::{Expr, IndexingMap, dim_exprs};
 use fusebox_core::launch::{Dealing, Nest};
 
+use crate::bundles::ValueTarget;
 use crate::concatenates::{ConcatenateHero, ConcatenateResults, EpilogueGroup};
-use crate::visits::{KernelVisits, ValueTarget, work};
+use crate::visits::{KernelVisits, work};
 
 /// Returns the loop nests and their distribution over threads and blocks.
 pub fn distributed<'r>(

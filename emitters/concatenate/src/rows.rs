@@ -6,8 +6,9 @@ use fusebox_core::hlo::{Computation, InstrId};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize, dim_exprs};
 use fusebox_core::launch::{Cost, Nest, cost_per_point, worth_sharing};
 
+use crate::bundles::{Bundle, ConcatenateVisit, ValueTarget};
 use crate::concatenates::ConcatenateHero;
-use crate::visits::{Bundle, ConcatenateVisit, ValueTarget, is_row_major};
+use crate::row_major::is_row_major;
 
 /// Largest number of elements for which the kernel writes a row without loops.
 const SHORT_ROW: i64 = 16;

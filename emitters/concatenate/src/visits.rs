@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::hlo::{Computation, InstrId, Op};
+use fusebox_core::hlo::{Computation, InstrId};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize, dim_exprs};
 use fusebox_core::launch::{Nest, cost_per_point, lanes_along, worth_sharing};
 
+use crate::bundles::{Bundle, ConcatenateVisit, ValueTarget};
 use crate::concatenates::{ConcatenateHero, ConcatenateResults, SideResult};
+use crate::row_major::is_row_major;
 use crate::rows;
 
 /// Largest number of values of a bundle. The values of a bundle are live at the same time.
@@ -19,48 +21,6 @@ pub struct KernelVisits<'r> {
     pub concatenates: &'r [ConcatenateHero],
     /// Loop nests of the kernel.
     pub visits: Vec<ConcatenateVisit>,
-}
-
-/// A loop nest.
-pub struct ConcatenateVisit {
-    /// Points of the nest.
-    pub nest: Nest,
-    /// Bundles that are computed at each point, in order.
-    pub bundles: Vec<Bundle>,
-}
-
-/// A group of values with equal dimensions, computed by one function.
-pub struct Bundle {
-    /// Instructions that compute the values, without duplicates.
-    pub values: Vec<InstrId>,
-    /// Map from a point of the nest to an index of the values. If a point has several elements of
-    /// each value, range variables select the element.
-    pub index: IndexingMap,
-    /// Whether unrolled code, not a loop, writes the values of a point.
-    pub unrolled: bool,
-    /// Destinations of the values.
-    pub writes: Vec<ValueTarget>,
-}
-
-/// The destination of a value.
-#[derive(Clone, Copy)]
-pub enum ValueTarget {
-    /// The value is an element of a concatenate.
-    Element {
-        /// Position of the value in the list of all leaves of the bundle's values.
-        value: usize,
-        /// Position of the concatenate in `KernelVisits::concatenates`.
-        concatenate: usize,
-        /// First index of the operand along the dimension of the concatenate.
-        offset: i64,
-    },
-    /// The value is an element of an output.
-    Output {
-        /// Position of the value in the list of all leaves of the bundle's values.
-        value: usize,
-        /// Number of the output.
-        output: usize,
-    },
 }
 
 /// A value that will be added to a bundle.
@@ -185,33 +145,4 @@ fn together(
         dims: nest_dims,
     };
     ConcatenateVisit { nest, bundles: vec![bundle] }
-}
-
-/// Whether a set of instructions keeps the row-major order of elements within dimension `first` and
-/// all later dimensions. The set contains the instructions `from` and all their direct and indirect
-/// operands. A concatenate along a dimension after `first` does not keep this order, because the
-/// choice of an operand depends on the position in a row.
-pub fn is_row_major(computation: &Computation, from: &[InstrId], first: usize) -> bool {
-    let mut seen: HashSet<InstrId> = from.iter().copied().collect();
-    let mut pending: Vec<InstrId> = from.to_vec();
-    while let Some(id) = pending.pop() {
-        let instruction = computation.instruction(id);
-        let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
-        let keeps = match &instruction.op {
-            Op::Parameter { .. } | Op::Constant(_) => true,
-            Op::Concatenate { dimension } => usize::try_from(*dimension).is_ok_and(|dimension| dimension <= first),
-            Op::Broadcast { dimensions } => dimensions.is_empty(),
-            Op::Reshape | Op::Bitcast => true,
-            op if op.is_elementwise() => {
-                let fits = |&operand: &InstrId| dims(operand).is_some_and(|d| d.is_empty() || Some(d) == dims(id));
-                instruction.operands.iter().all(fits)
-            }
-            _ => false,
-        };
-        if !keeps {
-            return false;
-        }
-        pending.extend(instruction.operands.iter().filter(|operand| seen.insert(**operand)));
-    }
-    true
 }

@@ -6,9 +6,9 @@ use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, ConvolutionAttrs, InstrId, Instruction, WindowDim};
 use fusebox_core::indexing::{Expr, IndexingMap, ceil_div, delinearize};
 
+use crate::form::{MOST_POINTS, ProductForm, SizedOperand};
 use crate::operand::{Operand, distances, is_in_parts, rows_of};
-use crate::problem::{MOST_POINTS, ProductForm, SizedOperand};
-use crate::runs::{BoundsCondition, OperandRuns, PositionStep};
+use crate::operand_runs::{BoundsCondition, OperandRuns, PositionStep};
 
 /// Largest input dilation for which output positions are split into phases.
 const MOST_PHASES: i64 = 16;

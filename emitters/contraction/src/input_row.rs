@@ -7,7 +7,7 @@ use fusebox_core::indexing::{Expr, IndexingMap};
 
 use crate::convolution::{Geometry, out, variable};
 use crate::operand::Operand;
-use crate::runs::{BoundsCondition, OperandRuns, PositionStep};
+use crate::operand_runs::{BoundsCondition, OperandRuns, PositionStep};
 
 /// A builder of input rows. The caller sets the coordinates one after another: first the
 /// coordinates of lines, then the coordinates of steps.

@@ -4,7 +4,9 @@
 //! ```text
 //! problem.rs      fusion -> [batch, rows, steps] times [batch, steps, columns], operands, results
 //! convolution.rs  a convolution as such a product
+//! form.rs         the form of a matrix product that both have
 //! operand.rs      one operand: the elements that are read, and the dimension contiguous in memory
+//! operand_runs.rs contiguous runs of such an operand
 //! convert.rs      conversions of elements to and from the type of the sums
 //! strategy.rs     the common part of the emitters
 //! bid.rs          the instructions around a dot that one kernel computes
@@ -14,7 +16,9 @@
 //! emit.rs         the loops of a block
 //! pack.rs         copies of the operands in the order of multiplication
 //! runs.rs         copies of operands whose lines and steps are not in memory order, or include padding
+//! squares.rs      the shape of squares that are transposed in registers
 //! transpose.rs    transposes: rows in memory become columns
+//! divisor.rs      the greatest common divisor
 //! multiply.rs     the loop over steps in registers
 //! gpu             products in blocks of many threads
 //! micro.rs        the instructions that multiply
@@ -38,7 +42,9 @@ mod convert;
 mod convolution;
 mod depthwise;
 mod direct;
+mod divisor;
 mod emit;
+mod form;
 mod gpu;
 mod groups;
 mod input_row;
@@ -46,11 +52,13 @@ mod library;
 mod micro;
 mod multiply;
 mod operand;
+mod operand_runs;
 mod orders;
 mod pack;
 mod problem;
 mod results;
 mod runs;
+mod squares;
 mod strategy;
 mod tiles;
 mod transpose;

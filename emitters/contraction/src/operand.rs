@@ -5,7 +5,7 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ElementType, InstrId};
 use fusebox_core::indexing::{Expr, IndexingMap, Reading, delinearize, maps_from};
 
-use crate::runs::OperandRuns;
+use crate::operand_runs::OperandRuns;
 
 /// An operand of the dot or convolution.
 #[derive(Debug)]

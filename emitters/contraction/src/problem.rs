@@ -6,12 +6,10 @@ use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, Computation, DotDims, ElementType, InstrId, Instruction, Op, accumulation_type};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Reading, delinearize, maps_to};
 
+use crate::form::{MOST_POINTS, ProductForm};
 use crate::operand::{DimRoles, Operand, distances, distances_in, is_in_parts, rows_of};
 use crate::{convert, convolution};
 
-/// Largest number of products that the emitters accept. No processor computes more, and counts up
-/// to this number do not overflow.
-pub const MOST_POINTS: i64 = 1 << 48;
 /// Least number of products for which packing pays. With fewer products, a loop over the elements
 /// of the result is as fast.
 pub const LEAST_PRODUCTS: i64 = 1 << 11;
@@ -196,16 +194,6 @@ fn element_type(computation: &Computation, id: InstrId) -> Result<ElementType, D
     let instruction = computation.instruction(id);
     let array = instruction.shape.as_array().ok_or_else(|| Decline::at(instruction, "it is no array"))?;
     Ok(array.element_type)
-}
-
-/// An operand, and the numbers of its batches, lines and steps.
-pub type SizedOperand = (Operand, [i64; 3]);
-
-/// A dot or convolution as a matrix product.
-pub struct ProductForm {
-    pub sides: [SizedOperand; 2],
-    /// Map from `(batch, left line, right line)` to the index of the result.
-    pub result: IndexingMap,
 }
 
 /// Returns a dot as a matrix product.

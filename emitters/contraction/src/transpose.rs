@@ -4,30 +4,16 @@
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
+use crate::divisor::common_divisor;
 use crate::pack::{OperandRange, PackSource, each, half_row};
-use crate::runs::common_divisor;
+use crate::squares::SquareShape;
 use crate::tiles::TileSizes;
 
 /// Largest size of squares that are transposed in one pass. LLVM's time grows with the depth of the
 /// shuffles.
 const SMALL: i64 = 4;
 
-/// The shape of a square, which has as many rows as a register holds words. A word consists of a
-/// few neighbouring elements.
-#[derive(Clone, Copy)]
-pub struct SquareShape {
-    /// Number of words per register, and of rows per square.
-    pub size: i64,
-    /// Number of elements per word.
-    pub word: i64,
-}
-
 impl SquareShape {
-    /// Returns the number of elements of a row.
-    pub fn row(self) -> i64 {
-        self.size * self.word
-    }
-
     /// Transposes squares: reads row `i` of square `s` from `from(s, i)` and writes column `i` to
     /// `to(s, i)`. Overwrites the source.
     pub fn transpose(

@@ -2,6 +2,7 @@
 //! README.md.
 //!
 //! ```text
+//! accept.rs   fusion -> its updates and other results
 //! updates.rs  the updates, their start indices, outputs and parameters
 //! hazards.rs  checks that the parameters may change while the kernel runs
 //! plan.rs     updates, device, configuration -> launch and indexing maps
@@ -10,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accept;
 mod emit;
 mod hazards;
 mod plan;

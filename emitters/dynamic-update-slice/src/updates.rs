@@ -1,12 +1,8 @@
 //! The updates of a fusion, and its other results.
 
-use fusebox_core::analysis::hero_to_root;
-use fusebox_core::emitter::{Analysis, Decline, Fusion};
-use fusebox_core::hlo::{Computation, InstrId, Literal, Op, Shape};
+use fusebox_core::emitter::Decline;
+use fusebox_core::hlo::{Computation, InstrId, Literal, Op};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, dim_exprs};
-use fusebox_core::launch::MOST_POINTS;
-
-use crate::hazards::check_hazards;
 
 /// The results of a fusion: updates, and other results.
 pub struct UpdateFusion {
@@ -60,49 +56,6 @@ pub struct OtherResult {
     pub outputs: Vec<usize>,
 }
 
-impl Analysis for UpdateFusion {
-    /// Returns the updates and the other results of a fusion. Declines if a dynamic-update-slice
-    /// among the results updates something else than a parameter. Also declines if another
-    /// instruction could read elements that the kernel has already replaced.
-    fn of(fusion: &Fusion) -> Result<Self, Decline> {
-        let computation = fusion.computation();
-        let mut work = UpdateFusion { updates: Vec::new(), others: Vec::new() };
-        let mut output = 0;
-        for &root in &fusion.roots {
-            let leaves = computation.instruction(root).shape.leaves();
-            check_sizes(computation, root)?;
-            let chain = reshaped(computation, root);
-            let last = chain.last().copied().unwrap_or(root);
-            if matches!(computation.instruction(last).op, Op::DynamicUpdateSlice) {
-                work.add(computation, last, root, output)?;
-            } else {
-                let dims = leaves.first().and_then(|leaf| leaf.as_array()).map(|array| array.dims.clone());
-                let outputs = (output..output + leaves.len()).collect();
-                work.others.push(OtherResult { root, dims: dims.unwrap_or_default(), outputs });
-            }
-            output += leaves.len();
-        }
-        if work.updates.is_empty() {
-            Err(Decline::new("no result is a dynamic-update-slice"))
-        } else {
-            check_hazards(fusion, &work).map(|()| work)
-        }
-    }
-}
-
-impl UpdateFusion {
-    fn add(&mut self, computation: &Computation, id: InstrId, root: InstrId, output: usize) -> Result<(), Decline> {
-        let to_root = hero_to_root(computation.instruction(id), computation.instruction(root));
-        let to_root = to_root.ok_or_else(|| decline(computation, root, "has another number of elements"))?;
-        if let Some(known) = self.updates.iter_mut().find(|update| update.instruction == id) {
-            known.outputs.push((output, to_root));
-            return Ok(());
-        }
-        self.updates.push(Update { outputs: vec![(output, to_root)], ..Update::new(computation, id)? });
-        Ok(())
-    }
-}
-
 impl Update {
     /// Returns the output from which the kernel reads elements before it replaces them. This output
     /// initially contains the parameter's elements. Reads and writes then use the same pointer, so
@@ -116,7 +69,9 @@ impl Update {
         (leaves.nth(self.parameter as usize) == outputs.nth(output)).then_some(output)
     }
 
-    fn new(computation: &Computation, id: InstrId) -> Result<Self, Decline> {
+    /// # Errors
+    /// If the instruction does not update a parameter of the same element type.
+    pub fn new(computation: &Computation, id: InstrId) -> Result<Self, Decline> {
         let instruction = computation.instruction(id);
         let array = |id: InstrId| computation.instruction(id).shape.as_array();
         let (Some(&operand), Some(&slice)) = (instruction.operands.first(), instruction.operands.get(1)) else {
@@ -219,7 +174,7 @@ fn starts(computation: &Computation, operands: &[InstrId], limits: &[i64]) -> Ve
 
 /// Returns the chain of instructions that begins with `from` and follows the operands of reshapes.
 /// The last instruction is not a reshape.
-fn reshaped(computation: &Computation, from: InstrId) -> Vec<InstrId> {
+pub fn reshaped(computation: &Computation, from: InstrId) -> Vec<InstrId> {
     let mut chain = vec![from];
     let mut id = from;
     loop {
@@ -233,17 +188,6 @@ fn reshaped(computation: &Computation, from: InstrId) -> Vec<InstrId> {
             _ => return chain,
         }
     }
-}
-
-fn check_sizes(computation: &Computation, root: InstrId) -> Result<(), Decline> {
-    for leaf in computation.instruction(root).shape.leaves() {
-        match leaf {
-            Shape::Array(array) if array.element_count() <= MOST_POINTS => {}
-            Shape::Array(_) => return Err(decline(computation, root, "is too large")),
-            _ => return Err(decline(computation, root, "is no array; only arrays can be written")),
-        }
-    }
-    Ok(())
 }
 
 /// Returns a decline whose reason is the name of an instruction and `what`.

@@ -4,7 +4,7 @@ use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{Op, Shape};
 use fusebox_core::launch::MOST_POINTS;
 
-use crate::slices::reshaped;
+use crate::reshapes::reshaped;
 
 /// Checks that the emitter supports the fusion.
 ///

@@ -2,11 +2,12 @@
 //! computes the element only once. See README.md.
 //!
 //! ```text
-//! accept.rs   fusion -> verdict
-//! slices.rs   the results: boxes of arrays
-//! visits.rs   groups of boxes that one loop nest visits
-//! plan.rs     visits, device, configuration -> launch and indexing maps
-//! emit.rs     visits, device, configuration -> entry function
+//! accept.rs    fusion -> verdict
+//! slices.rs    the results: boxes of arrays
+//! reshapes.rs  the instruction below a chain of reshapes
+//! visits.rs    groups of boxes that one loop nest visits
+//! plan.rs      visits, device, configuration -> launch and indexing maps
+//! emit.rs      visits, device, configuration -> entry function
 //! ```
 
 #![forbid(unsafe_code)]
@@ -14,6 +15,7 @@
 mod accept;
 mod emit;
 mod plan;
+mod reshapes;
 mod slices;
 mod visits;
 

@@ -6,6 +6,7 @@ use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::accept::check;
+use crate::reshapes::reshaped;
 
 /// A result, described as a box of an array. If the result is not a slice, the box is the whole
 /// result.
@@ -118,18 +119,5 @@ fn slice_of(computation: &Computation, root: InstrId) -> Slice {
             sizes,
             outputs: Vec::new(),
         },
-    }
-}
-
-/// Returns the instruction that `from` reshapes, or `from` if it is not a reshape.
-pub fn reshaped(computation: &Computation, from: InstrId) -> InstrId {
-    let element_type = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);
-    let mut id = from;
-    loop {
-        let instruction = computation.instruction(id);
-        match (&instruction.op, instruction.operands.as_slice()) {
-            (Op::Reshape | Op::Bitcast, &[operand]) if element_type(operand) == element_type(id) => id = operand,
-            _ => return id,
-        }
     }
 }

@@ -7,9 +7,9 @@ use fusebox_core::indexing::IndexingMap;
 
 use crate::grid::TileNest;
 use crate::index::reshape_map;
-use crate::lines::RegisterUnit;
 use crate::problem::{IndexedValues, MovedArray, TransposeProblem};
 use crate::schedule::TransposeSchedule;
+use crate::units::RegisterUnit;
 
 /// A part with the function that computes its values.
 struct PartFunction<'a> {

@@ -5,6 +5,7 @@
 //! claim.rs     claims for transposes
 //! problem.rs   fusion -> arrays that move, other operands and results
 //! lines.rs     blocks of one thread, results of whole cache lines: units transposed in registers
+//! units.rs     the part of a tile that is transposed in registers
 //! panels.rs    blocks of one thread: copied by rows, written by panels
 //! thin.rs      blocks of one thread, one short dimension: loops along the other
 //! tiles.rs     many threads: tiles in shared memory
@@ -28,6 +29,7 @@ mod rows;
 mod schedule;
 mod thin;
 mod tiles;
+mod units;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};

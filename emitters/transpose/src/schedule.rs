@@ -7,8 +7,8 @@ use fusebox_core::indexing::IndexingMap;
 
 use crate::grid::TileNest;
 use crate::index::reshaped;
-use crate::lines::RegisterUnit;
 use crate::problem::{IndexedValues, TransposeProblem};
+use crate::units::RegisterUnit;
 
 /// Bytes of a bank's word.
 const WORD: i64 = 4;

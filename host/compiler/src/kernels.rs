@@ -8,7 +8,7 @@ use fusebox_core::hlo::{ComputationId, InstrId, Module, Op, canonical_text};
 use fusebox_core::ir::symbol_part;
 use fusebox_edit::with_callees;
 
-use crate::passes::invariant;
+use crate::invariance::invariant;
 use crate::roles::{Role, in_role};
 
 /// A kernel to compile.
@@ -28,7 +28,7 @@ pub struct KernelUnit {
 pub struct Kernels {
     /// The kernels, in order of first use.
     pub units: Vec<KernelUnit>,
-    /// Number of the unit of each fusion instruction.
+    /// Index of the unit of each fusion instruction.
     pub of: HashMap<(ComputationId, InstrId), usize>,
 }
 

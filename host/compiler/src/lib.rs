@@ -5,36 +5,40 @@
 
 #![forbid(unsafe_code)]
 
-mod cache;
 mod departures;
-mod phase;
-mod pipeline;
-mod planted;
-mod pointwise;
-mod progress;
-mod steps;
-
 mod dump;
 mod error;
-pub mod report;
+mod options;
+mod phase;
+mod planted;
+mod progress;
 
 mod source;
 
+mod equal_instructions;
+mod invariance;
+mod passes;
 mod roles;
 
-mod passes;
-
+mod emitters;
 mod fuse;
 mod host_operations;
+mod wide;
 
 mod kernels;
 mod select;
 
-mod lower;
-
 mod comparators;
+mod lower;
+mod pointwise;
+
+mod memory_use;
 mod schedule;
-mod wide;
+
+mod cache;
+mod pipeline;
+pub mod report;
+mod steps;
 
 #[cfg(test)]
 mod tests;
@@ -42,17 +46,19 @@ mod tests;
 pub use cache::{Cache, Cached, compile_or_load};
 pub use departures::Departures;
 pub use dump::Dump;
+pub use emitters::{Emitters, Tuned, ask, is_in_emitter};
 pub use error::{CompileError, EmitterError};
 pub use fuse::{BidRecord, Cut, Reason, Way, heroes};
 pub use fusebox_core::emitter::Prediction;
 pub use kernels::KernelUnit;
 pub use lower::{LoweredKernels, dump_of_stage};
+pub use memory_use::{LiveBuffer, MemoryUse, SharedBuffer};
+pub use options::Options;
 pub use passes::{PASSES, Pass};
 pub use phase::Phase;
-pub use pipeline::{Compilation, Options, compile, compile_fused};
+pub use pipeline::{Compilation, compile, compile_fused};
 pub use planted::Planted;
 pub use progress::{Advance, Progress};
-pub use schedule::{LiveBuffer, MemoryUse, SharedBuffer};
-pub use select::{Emitters, Selected, Tuned, ask, is_in_emitter};
+pub use select::Selected;
 pub use source::{Format, Source};
 pub use steps::Step;

@@ -2,53 +2,25 @@
 
 use std::time::{Duration, Instant};
 
-use fusebox_core::device::{DeviceDescription, NarrowProducts};
+use fusebox_core::device::NarrowProducts;
 use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with};
-use fusebox_lowering::{Code, Composite, Runner, Stage, Target};
+use fusebox_lowering::{Code, Composite, Runner, Target};
 use fusebox_runtime::{CodeImage, Executable, HostOp, TILES_OF_BF16, TILES_OF_INT8};
 
 use crate::fuse::{BidRecord, Claims, Cut, FusionOutcome, Reason};
 use crate::lower::{LoweredKernels, LoweringFailure, lower};
 use crate::pointwise::{self, InPlacePair};
-use crate::progress::{Advance, Progress};
-use crate::schedule::{MemoryUse, PlannedFusion, Schedule, rematerialise, schedule};
-use crate::select::{Emitters, Selected, check_choices, instead, select};
+use crate::progress::Advance;
+use crate::schedule::{PlannedFusion, Schedule, rematerialise, schedule};
+use crate::select::{Selected, check_choices, instead, select};
 use crate::source::Source;
-use crate::{Cache, Cached, CompileError, Departures, Dump, Phase, comparators, kernels, passes, report, steps};
+use crate::{Cached, CompileError, MemoryUse, Options, Phase, comparators, kernels, passes, report, steps};
 
 /// Largest number of elements of a constant whose values are printed in the dumps after each pass.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
 
 /// Number of steps of progress for each kernel: selection, lowering, machine code.
 const STEPS: usize = 3;
-
-/// Options of a compilation.
-#[derive(Clone)]
-pub struct Options {
-    /// Target of the machine code.
-    pub target: Target,
-    /// Description of the machine for emitters.
-    pub device: DeviceDescription,
-    /// Emitters to choose from.
-    pub emitters: Emitters,
-    /// Number of threads that compile.
-    pub threads: usize,
-    /// The last phase to run.
-    pub until: Phase,
-    /// Stages of lowering whose text to collect.
-    pub stages: Vec<Stage>,
-    /// Folder for the results of each phase.
-    pub dump: Dump,
-    /// Deviations from the usual compilation.
-    pub departures: Departures,
-    /// Largest number of bytes of outputs and temporaries. If the program exceeds this limit,
-    /// values are rematerialised.
-    pub memory_limit: Option<u64>,
-    /// Receiver of progress.
-    pub progress: Progress,
-    /// Cache of earlier compilations.
-    pub cache: Cache,
-}
 
 /// Results of a compilation up to the last requested phase.
 #[derive(Debug, Default)]

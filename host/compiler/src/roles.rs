@@ -1,7 +1,7 @@
 //! Roles of computations: how a program executes each of them.
 
 use fusebox_core::hlo::{ComputationId, Module, Op};
-use fusebox_edit::call_order;
+use fusebox_edit::{call_order, retain_computations};
 
 /// How a computation is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,4 +70,10 @@ fn called_as(op: &Op, caller: Role) -> Role {
 fn stronger(a: Role, b: Role) -> Role {
     let rank = |role| [Role::Sequence, Role::Fused, Role::Applied, Role::Unreachable].iter().position(|r| *r == role);
     if rank(a) <= rank(b) { a } else { b }
+}
+
+/// Removes computations that the entry does not reach. Changes the ids of the others.
+pub fn drop_unreachable_computations(module: &mut Module) {
+    let roles = roles(module);
+    retain_computations(module, |id| roles[id.index()] != Role::Unreachable);
 }

@@ -1,104 +1,20 @@
 //! Selects an emitter for each fusion, and collects its plan, its kernel and the reasons.
 
-use std::cell::Cell;
-use std::collections::HashMap;
-
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
-    Configuration, Descriptor, Fusion, Kernel, KernelCode, Plan, Prediction, Verdict, check_plan, is_better_alone,
-    predict,
+    Configuration, Descriptor, Fusion, Kernel, KernelCode, Plan, Prediction, is_better_alone, predict,
 };
-use fusebox_core::hlo::Opcode;
 use fusebox_core::ir::Function;
 use fusebox_lowering::LoweringError;
 use fusebox_plugins::{
-    Fingerprint, LoadedEmitter, Origin, Outcome, Override, Produced, Ranked, Registry, Selection, Subject, Unfinished,
+    Fingerprint, LoadedEmitter, Origin, Outcome, Override, Produced, Ranked, Selection, Subject, Unfinished,
     produce_planned,
 };
 
+use crate::emitters::{Emitters, Tuned, ask};
 use crate::fuse::BidRecord;
 use crate::kernels::KernelUnit;
 use crate::{CompileError, EmitterError, Options, Phase};
-
-/// The emitters to choose from, and the choices of the user and of tuning.
-#[derive(Clone, Default)]
-pub struct Emitters {
-    /// All registered emitters.
-    pub registry: Registry,
-    /// The user's choices. If several match a fusion, the last one wins.
-    pub overrides: Vec<Override>,
-    /// The emitters and knobs that were measured as the fastest, for fusions without a choice of
-    /// the user.
-    pub tuned: HashMap<Fingerprint, Tuned>,
-    /// For each [cut](crate::Cut) that predictions do not decide, the name of the measured
-    /// [way](crate::Way) to cut the region into kernels.
-    pub cuts: HashMap<Fingerprint, String>,
-    /// Whether only a part of a program is compiled, so that a choice without effect is not an
-    /// error.
-    pub of_part: bool,
-}
-
-/// The emitter and knobs that tuning has chosen for a fusion.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tuned {
-    /// Number of the emitter in the registry.
-    pub emitter: usize,
-    /// The knobs for the emitter's plan.
-    pub knobs: Configuration,
-    /// The SPEC that states the choice, in the syntax of the command line.
-    pub spec: String,
-}
-
-impl Emitters {
-    /// The emitters that come with fusebox.
-    #[cfg(test)]
-    pub fn bundled() -> Emitters {
-        Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() }
-    }
-
-    /// Returns the numbers of the emitters that anchor on an operation, without emitters that the
-    /// user has replaced for their kind.
-    pub fn bidders(&self, anchor: Opcode) -> Vec<usize> {
-        let asking = self.numbers_of(|emitter| emitter.anchors().contains(&anchor));
-        asking.into_iter().filter(|&number| self.replaced_by(number).is_none()).collect()
-    }
-
-    /// Returns the numbers of the emitters whose hero can be this operation. Emitters that the user
-    /// has replaced for their kind come last.
-    pub fn claimants(&self, hero: Opcode) -> Vec<usize> {
-        let mut asking = self.numbers_of(|emitter| emitter.heroes().contains(&hero));
-        asking.sort_by_key(|&number| self.replaced_by(number).is_some());
-        asking
-    }
-
-    fn numbers_of(&self, is_meant: impl Fn(&LoadedEmitter) -> bool) -> Vec<usize> {
-        let emitters = self.registry.emitters().iter().enumerate();
-        emitters.filter(|(_, emitter)| is_meant(emitter)).map(|(number, _)| number).collect()
-    }
-
-    /// Returns the emitters that the user has chosen to replace an emitter for its kind. `None` if
-    /// the emitter is not replaced.
-    pub fn replaced_by(&self, number: usize) -> Option<&[usize]> {
-        let choice = self.choice_of_kind(number)?;
-        (!choice.emitters.contains(&number)).then_some(choice.emitters.as_slice())
-    }
-
-    /// Whether the user has chosen an emitter for its kind.
-    pub fn is_in_charge(&self, number: usize) -> bool {
-        self.choice_of_kind(number).is_some_and(|choice| choice.emitters.contains(&number))
-    }
-
-    fn choice_of_kind(&self, number: usize) -> Option<&Override> {
-        let kind = &self.registry.emitters()[number].descriptor().kind;
-        self.overrides.iter().rev().find(|choice| choice.is_of(kind))
-    }
-
-    /// Returns name and version of an emitter.
-    pub fn name_of(&self, number: usize) -> String {
-        let descriptor = self.registry.emitters()[number].descriptor();
-        format!("{}@{}", descriptor.name, descriptor.version)
-    }
-}
 
 /// A fusion with its emitter, plan and kernel.
 #[derive(Debug)]
@@ -258,36 +174,6 @@ fn known(emitter: &LoadedEmitter, knobs: &Configuration, plan: &Plan) -> Result<
     Err(EmitterError::Knob { emitter: emitter.identity(), knob: unknown.clone(), has })
 }
 
-/// Predicts the time of a fusion's kernel from the plan of emitter `number`. Without a number, uses
-/// the plan of the best emitter that plans the fusion.
-///
-/// # Errors
-/// Returns a message if the emitter declines, or if its plan is wrong.
-pub fn planned(
-    fusion: &Fusion,
-    device: &DeviceDescription,
-    emitters: &Emitters,
-    number: Option<usize>,
-) -> Result<Prediction, String> {
-    let all = emitters.registry.emitters();
-    let plan = |ranked: Ranked| {
-        let (plan, prediction) =
-            ask(|| ranked.plan(&all[ranked.emitter], fusion, device)).map_err(|e| e.to_string())?;
-        check_plan(&plan, fusion, device).map_err(|fault| format!("its plan is wrong: {fault}"))?;
-        Ok(prediction)
-    };
-    if let Some(number) = number {
-        return match ask(|| all[number].consider(fusion, device)).map_err(|e| e.to_string())? {
-            Verdict::Decline(decline) => Err(format!("it declines its own bid: {}", decline.reason)),
-            verdict => plan(Ranked::new(number, &verdict)),
-        };
-    }
-    let selection = ask(|| fusebox_plugins::select(&emitters.registry, fusion, device, &[]));
-    let order = selection.map_err(|e| e.to_string())?.order;
-    let first = order.into_iter().map(plan).find_map(|planned: Result<Prediction, String>| planned.ok());
-    first.ok_or_else(|| format!("no emitter plans fusion {}", fusion.name))
-}
-
 /// Returns the kernel with the subgraph functions that it calls. Verifies the kernel of a loaded
 /// emitter, so that a fault is found before lowering. Only lowering verifies kernels of linked
 /// emitters.
@@ -409,22 +295,4 @@ fn no_effect(
         format!("its kernels are of other kinds: {}", kinds.join(", "))
     };
     text
-}
-
-thread_local! {
-    static IN_EMITTER: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this thread is calling an emitter. A panic of an emitter is caught and is not a bug of
-/// the host.
-pub fn is_in_emitter() -> bool {
-    IN_EMITTER.get()
-}
-
-/// Calls an emitter. During the call, [`is_in_emitter`] is true.
-pub fn ask<T>(question: impl FnOnce() -> T) -> T {
-    IN_EMITTER.set(true);
-    let answer = question();
-    IN_EMITTER.set(false);
-    answer
 }

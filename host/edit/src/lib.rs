@@ -41,6 +41,7 @@ mod instructions;
 mod movement;
 mod products;
 mod rewrite;
+mod rewritten;
 mod scalars;
 
 pub use builder::Builder;
@@ -53,7 +54,8 @@ pub use extract::{
 };
 pub use inherit::inherited;
 pub use instructions::retain_instructions;
-pub use rewrite::{Rewrite, Rewritten, rewrite};
+pub use rewrite::{Rewrite, rewrite};
+pub use rewritten::Rewritten;
 pub use scalars::scalar_literal;
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! Copies a computation with changes.
 
-use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 
 use fusebox_core::hlo::{Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape};
 
-use crate::{Builder, EditError};
+use crate::{Builder, EditError, Rewritten};
 
 /// The copy of a computation while it is under construction. A pass visits the old instructions in
 /// order and states which new instruction replaces each old one. In the copy, operands therefore
@@ -16,16 +15,6 @@ pub struct Rewrite<'m> {
     builder: Builder<'m>,
     old: &'m Computation,
     map: Vec<Option<InstrId>>,
-}
-
-/// The result of a rewrite, which is not part of the module yet.
-pub struct Rewritten {
-    /// The computation that replaces the old one.
-    pub computation: Computation,
-    /// Computations to append to the module, in order.
-    pub(crate) added: Vec<Computation>,
-    /// Replacements of other computations, by the ids of the old ones.
-    pub(crate) replaced: HashMap<ComputationId, Computation>,
 }
 
 /// Rewrites a computation. `replace` returns the new instruction that replaces an old one, or
@@ -140,17 +129,6 @@ impl<'m> Rewrite<'m> {
     /// Returns the fault of the first invalid instruction.
     pub fn finish_at(self, root: InstrId) -> Result<Rewritten, EditError> {
         self.builder.finish(self.old, root)
-    }
-}
-
-impl Rewritten {
-    /// Replaces computation `id` and the computations that [`Builder::replace_computation`]
-    /// replaces. Appends the added computations.
-    pub fn put_into(self, module: &mut Module, id: ComputationId) {
-        module.computations.extend(self.added);
-        for (id, computation) in self.replaced.into_iter().chain([(id, self.computation)]) {
-            module.computations[id.index()] = computation;
-        }
     }
 }
 

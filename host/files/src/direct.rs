@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use crate::replace::Fill;
+use crate::fill::Fill;
 use crate::{FileKind, WriteError};
 
 /// Writes the content to an unnamed temporary file, then copies that file to the target. The

@@ -14,8 +14,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::WriteError;
+use crate::key::is_name_of_entry;
 use crate::output_target::folder_of;
-use crate::{WriteError, store};
 
 /// The inputs of this process. `None` until [`keep_inputs`] starts the recording.
 static KEPT: Mutex<Option<Inputs>> = Mutex::new(None);
@@ -93,7 +94,7 @@ impl Inputs {
         }
         let same = found.and_then(|found| self.files.get(&identity(&found)));
         let input = same.or_else(|| self.names.get(&full_name(output)?));
-        let is_entry = || output.file_name().and_then(OsStr::to_str).is_some_and(store::is_name_of_entry);
+        let is_entry = || output.file_name().and_then(OsStr::to_str).is_some_and(is_name_of_entry);
         let folder = || std::fs::metadata(folder_of(output)).is_ok_and(|it| self.stores.contains(&identity(&it)));
         match input {
             Some(input) => Err(WriteError::IsInput { path: output.into(), input: input.clone() }),

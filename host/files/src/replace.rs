@@ -15,12 +15,9 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::WriteError;
 use crate::direct;
+use crate::fill::Fill;
 use crate::guard::check_output;
 use crate::output_target::{self, OutputTarget, folder_of};
-
-/// Writes content into an empty seekable file.
-pub(crate) trait Fill<E>: FnOnce(&mut File) -> Result<(), E> {}
-impl<E, F: FnOnce(&mut File) -> Result<(), E>> Fill<E> for F {}
 
 /// Replaces or creates a file. Readers of the path see the complete old file or the complete new
 /// file, even if the process is killed or the power fails. After an error readers see the old file.

@@ -1,7 +1,6 @@
 //! A folder of entries that can be recreated. The total size of the entries is bounded, and several
 //! processes may use the folder at once.
 
-use std::fmt;
 use std::fs::{self, DirBuilder, DirEntry};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -12,14 +11,11 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use rustix::process::geteuid;
 use sha2::{Digest, Sha256};
 
+use crate::key::{DIGEST, Key, file_name, is_name_of_entry};
 use crate::{SizeLimit, StoreError, guard, read, replace};
 
-/// Number of bytes of an entry's digest. In the entry's file, the digest precedes the content.
-const DIGEST: usize = 32;
 /// Time without writes after which a draft counts as abandoned.
 const LONGEST_WRITE: Duration = Duration::from_secs(600);
-/// File name extension of entries. The store does not touch other files in its folder.
-const EXTENSION: &str = ".kept";
 
 /// A folder of entries. An entry exists as a whole or not at all. Writes do not wait for the disk,
 /// so a power cut may damage entries. Reading detects damage.
@@ -29,43 +25,11 @@ pub struct Store {
     limit: SizeLimit,
 }
 
-/// Key of an entry: a digest of everything that the entry depends on.
-#[derive(Clone, Debug)]
-pub struct Key(Sha256);
-
 /// A file of the folder.
 struct StoreEntry {
     used: SystemTime,
     bytes: u64,
     path: PathBuf,
-}
-
-impl Key {
-    /// Creates a key for an entry of the sort that `sort` names.
-    pub fn of(sort: &str) -> Key {
-        Key(Sha256::new()).and(sort)
-    }
-
-    /// Adds a part that the entry depends on. The order of parts matters.
-    pub fn and(mut self, part: impl AsRef<[u8]>) -> Key {
-        let part = part.as_ref();
-        // The length precedes each part, so that different lists of parts never have the same
-        // bytes.
-        self.0.update((part.len() as u64).to_le_bytes());
-        self.0.update(part);
-        self
-    }
-
-    fn digest(&self) -> [u8; DIGEST] {
-        self.0.clone().finalize().into()
-    }
-}
-
-/// Prints the key in hexadecimal digits, as in the file names of entries.
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.digest().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
 }
 
 impl Store {
@@ -124,7 +88,7 @@ impl Store {
     }
 
     fn path(&self, key: &Key) -> PathBuf {
-        self.folder.join(format!("{key}{EXTENSION}"))
+        self.folder.join(file_name(key))
     }
 
     fn trim(&self) -> io::Result<()> {
@@ -154,13 +118,6 @@ impl Store {
 /// was stored under another key.
 fn digest(key: &Key, content: &[u8]) -> [u8; DIGEST] {
     Sha256::new().chain_update(key.digest()).chain_update(content).finalize().into()
-}
-
-/// Whether a file name is the name of an entry, or the name of an entry's draft without the leading
-/// dot. A draft's name has a longer suffix.
-pub(crate) fn is_name_of_entry(name: &str) -> bool {
-    let parts = name.split_at_checked(2 * DIGEST);
-    parts.is_some_and(|(digits, rest)| rest.starts_with(EXTENSION) && digits.bytes().all(|it| it.is_ascii_hexdigit()))
 }
 
 /// Returns a file if it is an entry, or an entry's draft that a killed process has left. Ignores

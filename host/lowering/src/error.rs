@@ -58,6 +58,9 @@ impl Unsupported {
     }
 }
 
+/// Outcome of rewriting one operation.
+pub(crate) type Done<T = ()> = Result<T, Unsupported>;
+
 /// A part of an operation that may be missing, although lowering requires this part.
 pub(crate) trait Required<T> {
     /// Returns the part. If the part is missing, returns an error with the reason why the operation

@@ -19,6 +19,7 @@ mod pipeline;
 mod stages;
 mod symbols;
 mod targets;
+mod verify;
 mod write;
 
 use serde::{Deserialize, Serialize};
@@ -27,8 +28,9 @@ pub use composite::{Batch, Composite, Step};
 pub use error::{Diagnostic, LoweringError};
 pub use launch::read_kernel;
 pub use mlir::{MlirPasses, check_with_mlir, generic_form};
-pub use pipeline::{compile, compile_batch, dedicate, kernel_text, lower, parse, read, verify};
+pub use pipeline::{compile, compile_batch, dedicate, kernel_text, lower};
 pub use targets::{Runner, Target};
+pub use verify::{parse, read, verify};
 
 /// One argument of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use fusebox_core::hlo::{ArrayShape, InstrId, Opcode};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::plugin::limits;
 
+use crate::description::EmitterDescription;
 use crate::failure::FailureKind;
-use crate::loaded_emitter::EmitterDescription;
 
 type CheckResult = Result<(), FailureKind>;
 

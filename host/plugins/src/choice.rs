@@ -8,9 +8,10 @@ use fusebox_core::emitter::{Configuration, KernelKind};
 use semver::Version;
 
 use crate::failure::LoadError;
-use crate::library::canonical;
+use crate::file::canonical;
 use crate::loaded_emitter::LoadedEmitter;
-use crate::registry::{Origin, Registry};
+use crate::origin::Origin;
+use crate::registry::Registry;
 use crate::spec::{Spec, Subject, Target};
 
 /// A choice of the user. If a fusion belongs to the subject and one of the chosen emitters accepts

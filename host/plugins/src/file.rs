@@ -10,7 +10,6 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
 
 use crate::failure::LoadError;
-use crate::library::canonical;
 use crate::note::{self, PluginNote};
 
 /// A library with a sealed copy of its bytes.
@@ -71,6 +70,16 @@ impl PluginFile {
     pub(crate) fn name_of_copy(&self) -> &Path {
         &self.name_of_copy
     }
+}
+
+/// Returns the canonical path of a file. The canonical path is necessary for two reasons. The
+/// loader would search for a bare name in other folders. And two paths of one file would count as
+/// two plugins.
+///
+/// # Errors
+/// If the file does not exist.
+pub(crate) fn canonical(path: &Path) -> Result<PathBuf, LoadError> {
+    std::fs::canonicalize(path).map_err(|error| LoadError::Unreadable { path: path.into(), reason: error.to_string() })
 }
 
 /// Returns a path of an open file. Reads the process id from `/proc`, where the id may differ from

@@ -13,6 +13,7 @@
 
 mod answer_check;
 mod choice;
+mod description;
 mod failure;
 mod file;
 mod fingerprint;
@@ -20,6 +21,7 @@ mod kernel_check;
 mod library;
 mod loaded_emitter;
 mod note;
+mod origin;
 mod process;
 mod produce;
 mod rank;
@@ -33,9 +35,10 @@ pub use file::PluginFile;
 pub use fingerprint::Fingerprint;
 pub use loaded_emitter::{Answers, LoadedEmitter};
 pub use note::{PluginNote, inspect};
+pub use origin::Origin;
 pub use process::{ProcessLimits, SERVE_COMMAND, ServeError, serve_library};
 pub use produce::{Produced, Unfinished, produce, produce_planned};
 pub use rank::Ranked;
-pub use registry::{FoundLibrary, Origin, Registry, SEARCH_PATH};
+pub use registry::{FoundLibrary, Registry, SEARCH_PATH};
 pub use select::{Outcome, Record, SelectError, Selection, select};
 pub use spec::{Spec, SpecError, Subject, Target, knob};

@@ -1,7 +1,5 @@
 //! Opens plugin libraries.
 
-use std::path::{Path, PathBuf};
-
 use abi_stable::library::AbiHeaderRef;
 use abi_stable::std_types::RSlice;
 use fusebox_core::plugin::PluginRef;
@@ -58,16 +56,6 @@ impl PluginLibrary {
 /// Returns the attempted action followed by the loader's message.
 fn in_full(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), |reason| format!("{error}: {reason}"))
-}
-
-/// Returns the canonical path of a file. The canonical path is necessary for two reasons. The
-/// loader would search for a bare name in other folders. And two paths of one file would count as
-/// two plugins.
-///
-/// # Errors
-/// If the file does not exist.
-pub fn canonical(path: &Path) -> Result<PathBuf, LoadError> {
-    std::fs::canonicalize(path).map_err(|error| LoadError::Unreadable { path: path.into(), reason: error.to_string() })
 }
 
 /// Shortens `abi_stable`'s message on different layouts. The message has a thousand lines, most of

@@ -21,10 +21,11 @@ use crate::answer_check::{
     check_descriptions, check_kernel_size, check_plan_size, checked_bid, checked_claim, shortened, shortened_error,
     shortened_verdict,
 };
+use crate::description::EmitterDescription;
 use crate::failure::{Failure, FailureKind, Stage};
 use crate::library::PluginLibrary;
+use crate::origin::Origin;
 use crate::process::PluginProcess;
-use crate::registry::Origin;
 
 /// An emitter of the registry.
 #[derive(Clone)]
@@ -33,14 +34,6 @@ pub struct LoadedEmitter {
     origin: Origin,
     sha256: Option<Arc<str>>,
     transport: EmitterTransport,
-}
-
-/// The description of an emitter.
-#[derive(Clone)]
-pub(crate) struct EmitterDescription {
-    pub descriptor: Descriptor,
-    pub anchors: Vec<Opcode>,
-    pub heroes: Vec<Opcode>,
 }
 
 #[derive(Clone)]

@@ -1,6 +1,5 @@
 //! The registry of all emitters.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,45 +7,15 @@ use fusebox_core::emitter::{Descriptor, Emitter};
 use semver::Version;
 
 use crate::failure::{Failure, LoadError};
-use crate::file::PluginFile;
-use crate::library::{PluginLibrary, canonical};
+use crate::file::{PluginFile, canonical};
+use crate::library::PluginLibrary;
 use crate::loaded_emitter::{Answers, ByteTransport, LoadedEmitter};
+use crate::origin::Origin;
 use crate::process::{PluginProcess, ProcessLimits};
 use crate::spec::is_name;
 
 /// Environment variable with directories and libraries to load emitters from, separated by `:`.
 pub const SEARCH_PATH: &str = "FUSEBOX_EMITTER_PATH";
-
-/// Origin of an emitter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// Linked into this program.
-    Linked,
-    /// A library that is loaded into this process.
-    Library(PathBuf),
-    /// A library in a separate process.
-    Process(PathBuf),
-}
-
-impl Origin {
-    /// Returns the path of the library. Returns `None` for a linked emitter.
-    pub fn path(&self) -> Option<&Path> {
-        match self {
-            Origin::Linked => None,
-            Origin::Library(path) | Origin::Process(path) => Some(path),
-        }
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Linked => f.write_str("linked in"),
-            Origin::Library(path) => write!(f, "{}", path.display()),
-            Origin::Process(path) => write!(f, "{}, isolated", path.display()),
-        }
-    }
-}
 
 /// A file of a search path that should be a library of emitters.
 #[derive(Clone, Debug, PartialEq, Eq)]

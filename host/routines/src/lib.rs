@@ -1,8 +1,8 @@
-//! Executes operations that no kernel computes, on the host's processors.
+//! Executes, on the host's processors, the operations that kernels do not compute.
 //!
-//! The runtime creates a routine when it loads an executable, from an operation and the shapes of
-//! its operands. The routine then runs any number of times. It reads its arguments from the
-//! caller's buffers and writes its results into the caller's buffers.
+//! When the runtime loads an executable, it creates routines. A routine is created from an
+//! operation and the shapes of its operands. The routine then runs any number of times. It reads
+//! its arguments from the caller's buffers and writes its results into the caller's buffers.
 //!
 //! ```text
 //! routine      the trait of routines, their context, their errors
@@ -20,8 +20,8 @@
 //! identity …   the routines, one file each
 //! ```
 //!
-//! Routines split their work into parts that threads execute. Only the shapes determine this split,
-//! because results must not depend on the number of threads.
+//! Routines split their work into parts, which threads execute. The results must not depend on the
+//! number of threads, so only the shapes determine this split.
 
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
@@ -40,6 +40,7 @@ mod workers;
 
 mod dot;
 mod fft;
+mod generator;
 mod identity;
 mod lapack;
 mod linalg;
@@ -51,9 +52,9 @@ mod widened;
 
 pub use dot::{Product, Strides, product_of};
 pub use elements::{elements, elements_mut, scratch};
+pub use generator::{Generator, SharedGenerator};
 pub use lapack::TriangularSystem;
 pub use operation::Operation;
-pub use random::{Generator, SharedGenerator};
 pub use routine::{ALIGNMENT, Companions, Comparator, Context, Routine, RoutineError, Unsupported};
 pub use table::{comparator_to_compile, describe, routine_for, routine_with};
 pub use workers::{CallingThread, Workers, for_each, try_for_each};

@@ -1,30 +1,15 @@
-//! Implements `rng` and `rng-get-and-update-state`. All such operations of a program use one
-//! generator of random numbers. Fusebox chooses its algorithm, because HLO does not specify it.
+//! Implements `rng` and `rng-get-and-update-state`. All such operations of a program share one
+//! generator of random numbers. Fusebox chooses the algorithm of the generator, because HLO does
+//! not specify one.
 
 use std::f64::consts::TAU;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use fusebox_core::hlo::{ElementType, FloatFormat, Op, RandomDistribution};
 use fusebox_core::random::SplitMix64;
 
+use crate::generator::SharedGenerator;
 use crate::{Companions, Context, Operation, Routine, RoutineError, Unsupported};
-
-/// A generator of random numbers. Every new generator produces the same numbers.
-#[derive(Clone, Debug)]
-pub struct Generator {
-    random: SplitMix64,
-    /// The state that the next `rng-get-and-update-state` returns.
-    counter: u128,
-}
-
-impl Default for Generator {
-    fn default() -> Self {
-        Generator { random: SplitMix64(0x5eed_f00d_cafe_0001), counter: 0x7012_9543_2a3f_0c51 }
-    }
-}
-
-/// The generator that all operations of a program share.
-pub type SharedGenerator = std::sync::Arc<Mutex<Generator>>;
 
 /// The routine of `rng`.
 #[derive(Debug)]
@@ -42,8 +27,8 @@ struct GeneratorState {
 }
 
 /// Creates the routine of `rng`. For a uniform distribution, the operands are the lower bound and
-/// the upper bound, which is exclusive. For a normal distribution, they are the mean and the
-/// standard deviation.
+/// the upper bound, which is exclusive. For a normal distribution, the operands are the mean and
+/// the standard deviation.
 pub fn numbers(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::Rng { distribution } = operation.instruction.op else {
         return Err(Unsupported::new("an rng that is none"));
@@ -149,8 +134,8 @@ fn uniform_integer(random: &mut SplitMix64, first: u64, end: u64) -> u64 {
 }
 
 fn uniform(random: &mut SplitMix64, format: FloatFormat, first: f64, end: f64) -> u64 {
-    // Rounding may produce the upper bound, which is excluded. In this case, draw again, up to a
-    // limit.
+    // Rounding may produce the upper bound, which is excluded. In this case, draw another number.
+    // Stop after a fixed number of draws.
     let mut draws = std::iter::repeat_with(|| format.encode(first + random.unit() * (end - first))).take(64);
     draws.find(|&bits| format.decode(bits) < end).unwrap_or(format.encode(first))
 }

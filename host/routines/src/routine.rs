@@ -6,12 +6,12 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::Workers;
-use crate::random::SharedGenerator;
+use crate::generator::SharedGenerator;
 
 /// Alignment in bytes of every argument and result of a routine.
 pub const ALIGNMENT: usize = 64;
 
-/// An implementation of one operation on operands of known shapes, which can run any number of
+/// An implementation of one operation for operands of known shapes. A routine can run any number of
 /// times.
 pub trait Routine: Debug + Send + Sync {
     /// Executes the operation.
@@ -32,13 +32,13 @@ pub trait Routine: Debug + Send + Sync {
     fn describe(&self) -> String;
 }
 
-/// The compiled comparator of a sort. The comparator compares a first and a second position of a
-/// line. Its computation has two scalar parameters per operand: the elements at the first and at
-/// the second position.
+/// The compiled comparator of a sort. The comparator decides between two positions of a line, a
+/// first and a second one. Its computation has two scalar parameters per operand: the elements at
+/// the first and at the second position.
 pub trait Comparator: Debug + Send + Sync {
-    /// Returns a function that compares two positions. `lines` holds one line of each operand, all
-    /// of equal length. The function takes two indices, and returns whether the elements at the
-    /// first index come before the elements at the second index.
+    /// Returns a function that compares two positions. `lines` holds one line of each operand. All
+    /// lines have equal length. The function takes two indices, and returns whether the elements at
+    /// the first index come before the elements at the second index.
     fn on<'a>(&'a self, lines: &'a [&'a [u8]]) -> Box<dyn FnMut(usize, usize) -> bool + 'a>;
 }
 

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::processor::or_without;
+use crate::instruction_sets::or_without;
 
 /// The reason why an executable cannot be loaded on this machine.
 #[derive(Debug, Error)]
@@ -60,7 +60,7 @@ pub enum RunError {
     /// An input has the wrong type or dimensions.
     #[error("input {index} is {found}, but the module's parameter is {expected}")]
     InputShape {
-        /// Number of the input among all array leaves of the parameters.
+        /// Index of the input among all array leaves of the parameters.
         index: usize,
         /// Shape of the parameter.
         expected: String,
@@ -71,19 +71,19 @@ pub enum RunError {
     /// again.
     #[error("the last run has overwritten the donated input {index}; donate it again, or set all inputs")]
     Taken {
-        /// Number of the input among all array leaves of the parameters.
+        /// Index of the input among all array leaves of the parameters.
         index: usize,
     },
     /// The caller hands over a buffer for an input that the module does not declare as donated.
     #[error("input {index} is not donated by the module (`input_output_alias`, `buffer_donor`): set it")]
     NotDonated {
-        /// Number of the input among all array leaves of the parameters.
+        /// Index of the input among all array leaves of the parameters.
         index: usize,
     },
     /// The caller hands over a buffer whose size differs from the size of the input.
     #[error("the buffer for input {index} has {found} bytes, the module's parameter {expected}")]
     DonatedSize {
-        /// Number of the input among all array leaves of the parameters.
+        /// Index of the input among all array leaves of the parameters.
         index: usize,
         /// Size of the parameter in bytes.
         expected: u64,

@@ -39,7 +39,9 @@ pub enum FormatError {
         found: u32,
     },
     /// The length of the file differs from the length that its header states.
-    #[error("damaged executable: it should have {wanted} bytes and has {found}; copy it or compile the module again")]
+    #[error(
+        "damaged executable: it should have {wanted} bytes and has {found}; copy the original again, or compile the module again"
+    )]
     Length {
         /// Length of the file in bytes, according to the header.
         wanted: u64,
@@ -47,7 +49,9 @@ pub enum FormatError {
         found: u64,
     },
     /// The digest does not match the content, so the file has changed since it was written.
-    #[error("damaged executable: its digest does not fit its content; copy it or compile the module again")]
+    #[error(
+        "damaged executable: its digest does not match its content; copy the original again, or compile the module again"
+    )]
     Digest,
     /// The digest is correct, but the content is inconsistent. So the compiler did not write this
     /// file.

@@ -8,12 +8,8 @@ use std::sync::OnceLock;
 use fusebox_core::device::{DeviceDescription, NarrowProducts, instructions};
 use fusebox_files::SizeLimit;
 
-use crate::{Executable, LoadError};
-
-/// LLVM's name of the instruction set that multiplies tiles of `bf16`.
-pub const TILES_OF_BF16: &str = "amx-bf16";
-/// LLVM's name of the instruction set that multiplies tiles of bytes.
-pub const TILES_OF_INT8: &str = "amx-int8";
+use crate::LoadError;
+use crate::instruction_sets::{TILES_OF_BF16, TILES_OF_INT8};
 
 /// Directory in which Linux describes the first processor. All processors of the machine are
 /// assumed to be equal.
@@ -129,10 +125,10 @@ fn request_tiles() -> bool {
     false
 }
 
-/// Checks that this machine has the instruction sets that a program needs. Requests tile registers
-/// from Linux if necessary.
-pub(crate) fn check(executable: &Executable) -> Result<(), LoadError> {
-    check_instruction_sets(&executable.instruction_sets, has)
+/// Checks that this machine has the instruction sets that a program needs, given by LLVM's names.
+/// Requests tile registers from Linux if necessary.
+pub(crate) fn check(needed: &[String]) -> Result<(), LoadError> {
+    check_instruction_sets(needed, has)
 }
 
 /// Whether programs on this machine can use the instruction set with this LLVM name.
@@ -147,19 +143,6 @@ fn has(name: &str) -> bool {
 fn check_instruction_sets(needed: &[String], has: impl Fn(&str) -> bool) -> Result<(), LoadError> {
     let missing: Vec<String> = needed.iter().filter(|name| !has(name)).cloned().collect();
     if missing.is_empty() { Ok(()) } else { Err(LoadError::Processor { missing }) }
-}
-
-/// Returns the end of an error message, which names a target for machines without the instruction
-/// sets `missing`. Returns an empty text if no target supports these machines.
-pub(crate) fn or_without(missing: &[String]) -> &'static str {
-    let are_all = |are: fn(&str) -> bool| missing.iter().all(|name| are(name));
-    if are_all(|name| [TILES_OF_BF16, TILES_OF_INT8].contains(&name)) {
-        ", or with `--target cpu,-amx`"
-    } else if are_all(|name| name.starts_with("avx512") || name.starts_with("amx-")) {
-        ", or with `--target cpu,-avx512`"
-    } else {
-        ""
-    }
 }
 
 #[derive(Debug, PartialEq)]

@@ -18,26 +18,7 @@ use crate::pool::Pool;
 use crate::processor;
 use crate::thunks::{Machine, in_order};
 use crate::value::describe;
-use crate::{Binding, Executable, LoadError, RunError, Target, ThreadOrder, Thunk, Watchdog, within_bounds};
-
-/// Options for loading and running a program.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Number of threads of the cpu target's pool. 0 means one thread per processor.
-    pub threads: usize,
-    /// Order in which the simulator of the simt target runs threads.
-    pub order: ThreadOrder,
-    /// A watchdog that reports a kernel of the cpu target that does not end.
-    pub watchdog: Option<Watchdog>,
-}
-
-impl Options {
-    /// Returns the number of threads of the cpu target's pool.
-    pub fn thread_count(&self) -> usize {
-        let available = || std::thread::available_parallelism().map_or(1, usize::from);
-        if self.threads == 0 { available() } else { self.threads }
-    }
-}
+use crate::{Binding, Executable, LoadError, Options, RunError, Target, Thunk, within_bounds};
 
 /// A loaded executable, which can run any number of times.
 #[derive(Debug)]
@@ -77,7 +58,7 @@ impl Program {
         options: &Options,
     ) -> Result<Program, LoadError> {
         executable.check().map_err(LoadError::Object)?;
-        processor::check(&executable)?;
+        processor::check(&executable.instruction_sets)?;
         let generator = SharedGenerator::default();
         let host_ops = executable.host_ops.iter().map(|op| LoadedHostOp::new(op, &generator));
         let host_ops = host_ops.collect::<Result<Vec<_>, _>>()?;

@@ -8,23 +8,28 @@
 
 use std::collections::HashSet;
 
-use super::traffic::{SHORT_LOOP, WRITTEN_OUT};
 use crate::cost;
 use crate::emitter::Fusion;
 use crate::hlo::{Computation, InstrId, Instruction, Module, Op};
 use crate::indexing::{Expr, ExprKind, IndexingMap, access};
 
-/// Number of the place at which the visited values are computed.
+/// Index of the place at which the visited values are computed.
 pub const WHERE: usize = 0;
 /// Largest number of places. Beyond this limit, a read is counted at the place of the instruction
 /// that reads. No real kernel has this many places.
 const MOST_PLACES: usize = 64;
 /// Largest number of pairs (instruction, place) for which the walk continues to the operands.
 const MOST_VALUES: usize = 1 << 12;
+/// Largest number of iterations of a loop that is unrolled so that the loop around it can be
+/// vectorised.
+pub const SHORT_LOOP: i64 = 8;
+/// Largest number of points that nested unrolled loops have together. Only the loop around the
+/// unrolled loops has an overhead.
+pub const WRITTEN_OUT: f64 = 32.0;
 
 /// A place: an index at which operations are computed or parameters are read.
 pub struct Place {
-    /// Number of the user's place. The user is computed there, and reads its operands at this
+    /// Index of the user's place. The user is computed there, and reads its operands at this
     /// place. For [`WHERE`], this is [`WHERE`] itself.
     pub from: usize,
     /// Map from the index of the user's place to the index of this place.
@@ -49,7 +54,7 @@ pub struct Place {
 pub struct Read {
     /// The parameter.
     pub parameter: InstrId,
-    /// Number of the place.
+    /// Index of the place.
     pub place: usize,
 }
 

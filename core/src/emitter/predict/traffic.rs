@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::reached::{Reached, WHERE};
+use super::reached::{Reached, SHORT_LOOP, WHERE, WRITTEN_OUT};
 use crate::cost::CACHED_BYTES;
 use crate::device::DeviceDescription;
 use crate::hlo::ArrayShape;
@@ -22,12 +22,6 @@ const MOST_TURNS: i64 = 32;
 const WARP_GROUPS: i64 = 4;
 /// Largest number of elements in one access of a GPU thread.
 const MOST_LANES: i64 = 16;
-/// Largest number of iterations of a loop that is unrolled so that the loop around it can be
-/// vectorised.
-pub const SHORT_LOOP: i64 = 8;
-/// Largest number of points that nested unrolled loops have together. Only the loop around the
-/// unrolled loops has an overhead.
-pub const WRITTEN_OUT: f64 = 32.0;
 /// Bytes of the smallest type in which kernels compute.
 const LEAST_COMPUTED: i64 = 4;
 

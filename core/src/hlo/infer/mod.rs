@@ -8,6 +8,7 @@
 
 mod contraction;
 mod control;
+mod dynamic_size;
 mod elementwise;
 mod extents;
 mod indexed;
@@ -17,7 +18,8 @@ mod reshaping;
 mod shaping;
 mod window;
 
-pub use extents::{Extent, Source, extents};
+pub use dynamic_size::{Extent, Source};
+pub use extents::extents;
 pub use window::window_output_size;
 
 use super::{ArrayShape, Computation, ComputationId, ElementType, Module, Op, Shape};

@@ -1,6 +1,6 @@
 //! Finds the dimensions before and after a reshape that correspond to each other.
 
-use super::extents::{Extent, Source};
+use super::dynamic_size::{Extent, Source};
 use crate::hlo::ArrayShape;
 
 /// Dimensions `from` before a reshape and dimensions `to` after it that enumerate the same

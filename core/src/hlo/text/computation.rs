@@ -5,26 +5,10 @@ use std::collections::{HashMap, HashSet};
 use super::ParseOptions;
 use super::instruction::{MAX_BODY_NESTING, Scope};
 use super::lexer::Cursor;
+use super::parser::Parser;
 use super::shapes::shape;
 use super::source::{Fault, Parse, Source, ensure_at};
 use crate::hlo::{Computation, ComputationId, Diagnostic, InstrId, Module, Shape};
-
-/// State of the parser while it reads one module.
-pub(crate) struct Parser<'t> {
-    pub(super) source: Source<'t>,
-    pub(super) options: &'t ParseOptions,
-    pub(super) module: Module,
-    by_name: HashMap<&'t str, ComputationId>,
-    /// Computations that could not be read. The parser does not report their uses as faults.
-    broken: HashSet<&'t str>,
-    generated_names: HashSet<String>,
-    diagnostics: Vec<Diagnostic>,
-    /// Names of computations and instructions that were used before they were defined. The number
-    /// is the index of the diagnostic about the name.
-    undefined: Vec<(usize, String)>,
-    /// Nesting depth of inline computations.
-    depth: usize,
-}
 
 /// The signature of a computation, `(name: shape, …) -> shape`.
 struct Signature {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::attributes::{Attribute, Attributes};
-use super::computation::Parser;
 use super::instruction::Scope;
 use super::lexer::Cursor;
+use super::parser::Parser;
 use super::shapes::braces;
 use super::source::{Fault, Parse};
 use crate::hlo::{Extra, Metadata, Opcode};

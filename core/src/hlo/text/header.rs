@@ -1,9 +1,9 @@
 //! Reads the `HloModule` line and the debug tables.
 
 use super::attributes::{Attribute, Attributes};
-use super::computation::Parser;
 use super::extra::fields;
 use super::lexer::Cursor;
+use super::parser::Parser;
 use super::shapes::{braces, shape};
 use super::source::{Fault, Parse, ensure_at};
 use crate::hlo::attribute::InText;

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::attributes::Attributes;
-use super::computation::Parser;
 use super::lexer::Cursor;
 use super::literals::literal;
 use super::ops::kept_attributes;
+use super::parser::Parser;
 use super::shapes::{shape, shape_follows};
 use super::source::{Fault, Parse, Source, ensure_at};
 use crate::hlo::{InstrId, Instruction, Op, Opcode, Shape, Span, infer_shape};

@@ -17,6 +17,7 @@ mod instruction;
 pub(crate) mod lexer;
 mod literals;
 mod ops;
+mod parser;
 pub(crate) mod print;
 mod print_literal;
 mod print_op;
@@ -73,5 +74,5 @@ pub fn parse_module(text: &str, file: &str) -> Result<Module, Vec<Diagnostic>> {
 /// # Errors
 /// See [`parse_module`].
 pub fn parse_module_with(text: &str, file: &str, options: &ParseOptions) -> Result<Module, Vec<Diagnostic>> {
-    computation::Parser::new(text, file, options)?.module()
+    parser::Parser::new(text, file, options)?.module()
 }

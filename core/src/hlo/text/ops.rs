@@ -1,8 +1,8 @@
 //! Builds an [`Op`] from an opcode and its attributes.
 
 use super::attributes::{Attribute as Written, Attributes};
-use super::computation::Parser;
 use super::lexer::Cursor;
+use super::parser::Parser;
 use super::source::{Fault, Parse};
 use crate::hlo::attribute::{Attribute, InField, Presence, Reader};
 use crate::hlo::{ComputationId, Literal, Op, Opcode};

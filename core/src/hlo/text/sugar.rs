@@ -2,9 +2,9 @@
 //! `async-start` that calls a computation with a single `slice`.
 
 use super::attributes::Attributes;
-use super::computation::Parser;
 use super::instruction::Scope;
 use super::lexer::Cursor;
+use super::parser::Parser;
 use super::source::{Fault, Parse};
 use crate::hlo::{Computation, InstrId, Instruction, Op, Opcode, Shape, Span};
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::literals::Literal;
-use super::tokens::{Read, Token, TokenKind};
+use super::tokens::{Read, Token, TokenKind, unquoted};
 use super::{Attributes, Parser, at_most};
 use crate::ir::{Attribute, Combination, FastMath, Scalar};
 use crate::plugin::limits;
@@ -216,33 +216,4 @@ fn symbol(token: Token<'_>) -> Read<Attribute> {
     } else {
         Ok(Attribute::symbol(name))
     }
-}
-
-/// Returns the text between quotes, with MLIR's escapes resolved.
-pub(super) fn unquoted(token: Token<'_>) -> Read<String> {
-    let inner = token.text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(token.text);
-    if !inner.contains('\\') {
-        return Ok(inner.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(inner.len());
-    let mut rest = inner.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'\\' {
-            bytes.push(byte);
-            continue;
-        }
-        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
-        match rest.next() {
-            Some(b'n') => bytes.push(b'\n'),
-            Some(b't') => bytes.push(b'\t'),
-            Some(byte @ (b'"' | b'\\')) => bytes.push(byte),
-            first => match (digit(first), digit(rest.next())) {
-                (Some(high), Some(low)) => bytes.push((high * 16 + low) as u8),
-                _ => {
-                    return token.at.fault("after `\\` in quotes comes `n`, `t`, `\"`, `\\` or two hexadecimal digits");
-                }
-            },
-        }
-    }
-    token.known(String::from_utf8(bytes).ok(), || "the text in quotes is not UTF-8".into())
 }

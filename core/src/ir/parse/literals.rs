@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::attributes::unquoted;
-use super::tokens::{Read, Token, TokenKind};
+use super::tokens::{Read, Token, TokenKind, unquoted};
 use super::{Parser, at_most};
 use crate::ir::{Attribute, Float, Scalar, Type};
 use crate::plugin::limits;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::Parser;
-use super::attributes::unquoted;
-use super::tokens::{Read, Token, TokenKind};
+use super::tokens::{Read, Token, TokenKind, unquoted};
 use crate::ir::Place;
 
 impl<'t> Parser<'t> {

@@ -13,10 +13,10 @@ use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Expr, IndexingMap, ceil_div};
 use fusebox_core::launch::Balance;
 
+use crate::divisor::common_divisor;
 use crate::micro::{MicroKernel, MicroProduct, TILE_LINES};
 use crate::problem::{ProductProblem, ProductSizes};
-use crate::runs::common_divisor;
-use crate::transpose::SquareShape;
+use crate::squares::SquareShape;
 
 const TILE_M: &str = "tile_m";
 const TILE_N: &str = "tile_n";

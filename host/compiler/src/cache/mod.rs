@@ -7,6 +7,7 @@
 //! ```
 
 mod code;
+mod handle;
 mod key;
 mod program;
 
@@ -15,16 +16,9 @@ mod tests;
 
 use std::fmt;
 
-use fusebox_files::Store;
-
-use crate::Options;
-
 pub use code::{cached_or_compiled, found, keep};
+pub use handle::Cache;
 pub use program::compile_or_load;
-
-/// Folder where compilations store and find results. By default there is none.
-#[derive(Clone, Debug, Default)]
-pub struct Cache(Option<Store>);
 
 /// Parts of a program that came from the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,23 +32,6 @@ pub enum Cached {
         /// Number of all pieces.
         of: usize,
     },
-}
-
-impl Cache {
-    /// Creates a cache that uses this store.
-    pub fn of(store: Store) -> Cache {
-        Cache(Some(store))
-    }
-}
-
-impl Options {
-    /// Returns the store of the cache. `None` if the compilation needs results that cache entries
-    /// lack: texts of stages, checks after each pass, or code that departures change.
-    pub(crate) fn store(&self) -> Option<&Store> {
-        let wants_texts = self.dump.is_active() || !self.stages.is_empty();
-        let departures = &self.departures;
-        self.cache.0.as_ref().filter(|_| !departures.change_code() && !departures.verify_each && !wants_texts)
-    }
 }
 
 impl Cached {

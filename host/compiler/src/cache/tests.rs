@@ -4,11 +4,12 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Configuration;
 use fusebox_core::hlo::Elided;
-use fusebox_files::SizeLimit;
+use fusebox_files::{SizeLimit, Store};
 use fusebox_lowering::Target;
 use fusebox_plugins::{Fingerprint, Override, Registry};
 
 use super::*;
+use crate::Options;
 use crate::{Departures, Dump, Emitters, Phase, Progress, Source, Tuned, compile};
 
 /// A module of two kernels: a reduction of rows is not fused with a transpose.

@@ -30,7 +30,7 @@ use super::outline::put_in_place;
 use super::region::Region;
 use super::surroundings::{more_stored, surroundings, with_bid};
 use super::{PredictedTotal, decisions, forecast, forecast_keeping_fusions};
-use crate::select::{Emitters, ask, planned};
+use crate::emitters::{Emitters, ask, planned};
 
 /// Factor by which the predicted time of several kernels is multiplied before it is compared with
 /// the time of one kernel. Between kernels, cores wait for each other, and data leaves the nearest

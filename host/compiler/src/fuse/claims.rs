@@ -14,7 +14,7 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module
 use fusebox_edit::instruction_as_module;
 
 use super::executor::{Executor, executor};
-use crate::select::{Emitters, ask, planned};
+use crate::emitters::{Emitters, ask, planned};
 
 /// Asks emitters which operations of one module they claim.
 pub struct Claims<'a> {

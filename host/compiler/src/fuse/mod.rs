@@ -65,9 +65,9 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ComputationId, Module, Op};
 use fusebox_edit::{EditError, restore_order};
 
+use crate::emitters::Emitters;
 use crate::kernels::collect;
 use crate::roles::{Role, in_role};
-use crate::select::Emitters;
 
 /// Results of fusion, in addition to the module.
 #[derive(Debug, Default)]

@@ -1,10 +1,10 @@
 //! Removes instructions that no result depends on, and computations that are not called.
 
 use fusebox_core::hlo::{Computation, Instruction, Module, Op};
-use fusebox_edit::{retain_computations, retain_instructions};
+use fusebox_edit::retain_instructions;
 
 use crate::CompileError;
-use crate::roles::{Role, roles};
+use crate::roles::drop_unreachable_computations;
 
 /// Removes unused instructions, then computations without callers. Keeps parameters.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
@@ -36,10 +36,4 @@ fn is_kept(instruction: &Instruction) -> bool {
         Op::CustomCall(attributes) => attributes.has_side_effect,
         _ => false,
     }
-}
-
-/// Removes computations that the entry does not reach. Changes the ids of the others.
-pub fn drop_unreachable_computations(module: &mut Module) {
-    let roles = roles(module);
-    retain_computations(module, |id| roles[id.index()] != Role::Unreachable);
 }

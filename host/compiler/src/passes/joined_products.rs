@@ -14,9 +14,9 @@ use std::collections::{BTreeSet, HashMap};
 use fusebox_core::hlo::{Computation, DotDims, ElementType, InstrId, Instruction, Module, Op, canonical_text};
 use fusebox_edit::{EditError, Rewrite, Rewritten, detached_computation, with_callees};
 
-use super::common_subexpressions::depends_on_operands_alone;
 use super::loop_invariants::leaving;
 use crate::CompileError;
+use crate::equal_instructions::depends_on_operands_alone;
 use crate::fuse::{Claims, forecast};
 use crate::roles::{Role, in_role};
 
@@ -45,7 +45,7 @@ pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError>
 
 /// Products with a common operand.
 pub(super) struct ProductGroup {
-    /// Number of the common operand: 0 or 1.
+    /// Index of the common operand: 0 or 1.
     side: usize,
     products: Vec<InstrId>,
     /// The other operands, without repetition.

@@ -13,9 +13,10 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module
 use fusebox_edit::{EditError, Rewrite, Rewritten, rewrite};
 
 use super::constant_folding::constant;
-use super::loop_invariants::{calls_of, element_of_state, reads_only_state_elements};
+use super::loop_invariants::{calls_of, reads_only_state_elements};
 use super::tuples;
 use crate::CompileError;
+use crate::invariance::element_of_state;
 use crate::roles::{Role, in_role};
 
 /// Shrinks the states of all loops. Visits outer loops first, because an element that an outer loop

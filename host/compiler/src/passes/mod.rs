@@ -43,10 +43,7 @@ mod wide_sums;
 #[cfg(test)]
 mod tests;
 
-pub use common_subexpressions::{depends_on_operands_alone, merge_equal};
-pub use dead_code::drop_unreachable_computations;
 pub use form::Form;
-pub use loop_invariants::invariant;
 
 use fusebox_core::hlo::Module;
 use fusebox_edit::restore_order;

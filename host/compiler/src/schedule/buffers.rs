@@ -6,8 +6,9 @@
 use fusebox_core::hlo::Module;
 use fusebox_runtime::{Allocation, AllocationKind, Slice, Thunk};
 
-use super::memory::{BufferProducer, MemoryUse};
+use super::memory::BufferProducer;
 use super::placement::{ArenaPlacement, PlacementRequest, place};
+use crate::memory_use::MemoryUse;
 
 /// Buffers before placement. Time is counted in steps of the whole program. The steps of a loop's
 /// body lie between the loop's first and last step.

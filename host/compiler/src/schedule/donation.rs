@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use fusebox_core::hlo::{Computation, Module, Shape};
-use serde::Serialize;
 
 use super::leaf_count;
+use crate::memory_use::SharedBuffer;
 
 /// The inputs that the caller donates. Leaves are numbered over all parameters, or over the result,
 /// in order.
@@ -16,17 +16,6 @@ pub struct Donations {
     pub donated: HashSet<usize>,
     /// For each leaf of the result, the leaf of the parameters whose buffer the result reuses.
     pub input_of: Vec<Option<usize>>,
-}
-
-/// A result that is stored in the buffer of an input.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SharedBuffer {
-    /// Number of the result's leaf.
-    pub output: usize,
-    /// Number of the input among the leaves of the parameters.
-    pub input: usize,
-    /// Name of the parameter that contains the input.
-    pub parameter: String,
 }
 
 impl Donations {

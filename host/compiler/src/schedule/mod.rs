@@ -42,13 +42,12 @@ use fusebox_runtime::{Allocation, AllocationKind, Binding, HostOp, Slice, Thunk,
 
 use crate::CompileError;
 use crate::kernels::Kernels;
+use crate::memory_use::MemoryUse;
 use crate::pointwise::InPlacePair;
 use buffers::Buffers;
 use composites::CompositeBuilder;
 use donation::Donations;
-pub use donation::SharedBuffer;
 use in_place::Merits;
-pub use memory::{LiveBuffer, MemoryUse};
 use order::Orders;
 use sequence::Arguments;
 
@@ -99,7 +98,7 @@ pub struct RunningComputation {
 pub struct PlannedFusion<'a> {
     /// Plan of the fusion.
     pub plan: &'a Plan,
-    /// Number of the fusion's kernel. `None` if a routine executes the fusion.
+    /// Index of the fusion's kernel. `None` if a routine executes the fusion.
     pub kernel: Option<u32>,
     /// Whether one thread executes the kernel. Only then may a composite contain the kernel.
     pub runs_alone: bool,

@@ -8,7 +8,7 @@ use melior::pass::PassManager;
 use melior::utility;
 
 use crate::error::{Diagnostic, LoweringError};
-use crate::pipeline::verify_stage;
+use crate::verify::verify_stage;
 use crate::{Rewritten, Stage, launch, mlir};
 
 unsafe extern "C" {

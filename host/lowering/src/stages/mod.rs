@@ -30,10 +30,10 @@ use fusebox_core::indexing::IndexingMap;
 use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Place, Type, Value};
 
 pub(crate) use fusebox_core::ir::operations::Form;
-pub(crate) use rewrite::{Done, Stage};
+pub(crate) use rewrite::Stage;
 
 use crate::Stage as Step;
-use crate::error::{LoweringError, Unsupported};
+use crate::error::{Done, LoweringError, Unsupported};
 use crate::math as library;
 use crate::targets::TargetInfo;
 

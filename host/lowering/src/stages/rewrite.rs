@@ -9,10 +9,7 @@ use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
 
 use super::StageError;
 use super::writer::Writer;
-use crate::error::{Required, Unsupported};
-
-/// Outcome of rewriting one operation.
-pub(crate) type Done<T = ()> = Result<T, Unsupported>;
+use crate::error::{Done, Required, Unsupported};
 
 /// The source function, the new function, and the slots that connect them.
 pub(crate) struct Rewriter<'s, S> {

@@ -6,8 +6,7 @@ use std::collections::{HashMap, HashSet};
 use fusebox_core::indexing::{IndexingMap, Interval};
 use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Scalar, Type, Value};
 
-use super::rewrite::Done;
-use crate::error::Unsupported;
+use crate::error::{Done, Unsupported};
 use crate::indices::{Indices, Ix};
 
 /// Maximum number of definitions that the analysis of an integer's range follows.

@@ -8,8 +8,7 @@ use fusebox_core::builder::{Formula, IntPredicate, Recorder, Term};
 use fusebox_core::ir::{Attribute, Float, Function, OpKind, Operation, Place, Region, Scalar, Type, Value};
 use fusebox_core::plugin::limits::MOST_WRITTEN;
 
-use crate::error::Unsupported;
-use crate::stages::Done;
+use crate::error::{Done, Unsupported};
 
 /// Attributes of an operation.
 pub(crate) type Attributes = Vec<(Cow<'static, str>, Attribute)>;

@@ -4,9 +4,8 @@ use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type};
 use llvm_sys::LLVMRealPredicate;
 
 use super::function::Body;
-use crate::error::Unsupported;
+use crate::error::{Done, Unsupported};
 use crate::llvm::{IntPredicate, Op, Val};
-use crate::stages::Done;
 
 /// The form of an operation in LLVM.
 enum Instruction {

@@ -3,9 +3,8 @@
 use fusebox_core::ir::{Attribute, Float, OpKind, Operation, Scalar, Type};
 
 use super::function::Body;
-use crate::error::Unsupported;
+use crate::error::{Done, Unsupported};
 use crate::llvm::{AtomicOp, IntPredicate, Op};
-use crate::stages::Done;
 
 /// Returns LLVM's atomic operation for the kernel IR's operation of this name.
 fn combination(name: &str) -> Option<AtomicOp> {

@@ -5,12 +5,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::Translation;
 use super::aliases::{Buffer, named};
 use super::entry::{each_block, find_buffers};
-use crate::error::{LoweringError, Required, Unsupported};
-use crate::llvm::{Bb, IntPredicate, Ty, Val};
-use crate::stages::Done;
+use super::{Callee, Translation};
+use crate::error::{Done, LoweringError, Required, Unsupported};
+use crate::llvm::{Bb, IntPredicate, Val};
 use crate::{Composite, Step};
 
 /// Maximum number of operations of a kernel that is inlined at several calls.
@@ -18,23 +17,6 @@ const REPEATED: usize = 400;
 /// Maximum number of inlined operations of a composite. Further calls remain calls, because the
 /// time of LLVM's passes grows faster than the number of operations.
 const MOST: usize = 20_000;
-
-/// A kernel that composites may call.
-#[derive(Clone)]
-pub(super) struct Callee {
-    /// A function whose parameters are the buffers, the id of a block and the id of a thread.
-    pub(super) body: Val,
-    pub(super) signature: Ty,
-    pub(super) arguments: usize,
-    pub(super) blocks: u64,
-    pub(super) threads: u32,
-    /// Whether the kernel has non-temporal stores, for which callers must wait.
-    pub(super) past_caches: bool,
-    /// Number of operations of all functions of the kernel.
-    pub(super) operations: usize,
-    /// Whether the kernel is also called from outside of composites.
-    pub(super) is_visible: bool,
-}
 
 impl Translation<'_> {
     /// Writes composites. Their kernels must already be written.

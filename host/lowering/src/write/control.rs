@@ -6,9 +6,8 @@ use std::ops::RangeInclusive;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Region, Value};
 
 use super::function::Body;
-use crate::error::{Required, Unsupported};
+use crate::error::{Done, Required, Unsupported};
 use crate::llvm::{Bb, IntPredicate, Op, Val};
-use crate::stages::Done;
 
 /// Numbers of iterations for which LLVM would use a single masked vector. Loops with fewer
 /// iterations are unrolled. For loops with more iterations, LLVM chooses a scalar remainder loop.

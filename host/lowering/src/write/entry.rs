@@ -3,9 +3,8 @@
 use fusebox_core::ir::Function;
 
 use super::aliases::{Buffer, named};
-use super::composite::Callee;
 use super::function::{Body, Ids};
-use super::{Outcome, Translation};
+use super::{Callee, Outcome, Translation};
 use crate::llvm::{Bb, IntPredicate, Op, Val};
 use crate::stages::Facts;
 use crate::stages::writer::Attributes;

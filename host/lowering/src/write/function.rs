@@ -3,10 +3,10 @@
 use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Region, Scalar, Type, Value};
 
 use super::{Outcome, Translation};
-use crate::error::Unsupported;
+use crate::error::{Done, Unsupported};
 use crate::llvm::{FastMath, Module, Op, Ty, Val};
 use crate::math as library;
-use crate::stages::{Done, Facts};
+use crate::stages::Facts;
 
 /// Launch and ids of an entry function.
 #[derive(Clone, Copy)]

@@ -3,9 +3,8 @@
 use fusebox_core::ir::{Attribute, MatrixProduct, OpKind, Operation, Scalar, Type, Value};
 
 use super::function::Body;
-use crate::error::Unsupported;
+use crate::error::{Done, Unsupported};
 use crate::llvm::{Op, Val};
-use crate::stages::Done;
 use crate::targets::{GpuCode, TileProduct};
 
 /// Address of an access.

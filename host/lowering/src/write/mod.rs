@@ -23,7 +23,6 @@ use crate::llvm::{Module, Ty, Val};
 use crate::math as library;
 use crate::stages::{Facts, KernelFunctions, StageError};
 use crate::targets::TargetInfo;
-use composite::Callee;
 use function::Body;
 use math::VectorFunction;
 
@@ -53,6 +52,23 @@ pub(crate) struct Translation<'t> {
     past_caches: bool,
     /// Number of rows, and bytes of a row, of the current kernel's tile registers.
     tile_shape: Option<[i64; 2]>,
+}
+
+/// A kernel that composites may call.
+#[derive(Clone)]
+struct Callee {
+    /// A function whose parameters are the buffers, the id of a block and the id of a thread.
+    body: Val,
+    signature: Ty,
+    arguments: usize,
+    blocks: u64,
+    threads: u32,
+    /// Whether the kernel has non-temporal stores, for which callers must wait.
+    past_caches: bool,
+    /// Number of operations of all functions of the kernel.
+    operations: usize,
+    /// Whether the kernel is also called from outside of composites.
+    is_visible: bool,
 }
 
 /// An LLVM function.

@@ -19,9 +19,8 @@ use fusebox_core::ir::{Attribute, Float, MOST_PRODUCT_WORDS, MatrixProduct, OpKi
 
 use super::Declared;
 use super::function::Body;
-use crate::error::Unsupported;
+use crate::error::{Done, Unsupported};
 use crate::llvm::{Op, Ty, Val};
-use crate::stages::Done;
 use crate::targets::TileProduct;
 
 impl<'s> Body<'_, '_, 's> {

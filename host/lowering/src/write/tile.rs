@@ -4,9 +4,8 @@
 use fusebox_core::ir::{OpKind, Operation, Scalar, Value};
 
 use super::function::Body;
-use crate::error::{Required, Unsupported};
+use crate::error::{Done, Required, Unsupported};
 use crate::llvm::Val;
-use crate::stages::Done;
 
 impl<'s> Body<'_, '_, 's> {
     /// Returns the number of rows of a tile and the bytes of a row, as operands of intrinsics. All

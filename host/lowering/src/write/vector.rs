@@ -3,9 +3,8 @@
 use fusebox_core::ir::{Attribute, Combination, Float, OpKind, Operation, Scalar, Type};
 
 use super::function::Body;
-use crate::error::Unsupported;
+use crate::error::{Done, Unsupported};
 use crate::llvm::{Op, Val};
-use crate::stages::Done;
 
 /// Bytes of a register in products of words, and bytes of a word.
 const REGISTER_BYTES: usize = 64;

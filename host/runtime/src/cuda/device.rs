@@ -1,12 +1,10 @@
-//! The GPU that executes programs, and its properties.
+//! The GPU that executes programs.
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
-use fusebox_core::device::DeviceDescription;
 
-use super::{load_error, product};
+use super::load_error;
 use crate::LoadError;
 
 /// The first GPU of the machine and a stream on this GPU.
@@ -65,38 +63,4 @@ impl Device {
             self.context.compute_capability().map_err(|e| load_error("reading the compute capability", e))?;
         Ok((major * 10 + minor).unsigned_abs())
     }
-
-    fn attribute(&self, attribute: Attribute) -> Result<u32, LoadError> {
-        let value = self.context.attribute(attribute).map_err(|e| load_error("reading a device attribute", e))?;
-        Ok(value.unsigned_abs())
-    }
-
-    fn describe(&self) -> Result<DeviceDescription, LoadError> {
-        let capability = self.capability()?;
-        let clock_khz = f64::from(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?);
-        let bus_bits = f64::from(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?);
-        let like = DeviceDescription::sm(capability);
-        // The memory makes two transfers per clock cycle. Newer drivers report a clock rate of
-        // zero, so the bandwidth is then unknown.
-        let bandwidth = 2.0 * clock_khz * 1e3 * bus_bits / 8.0;
-        Ok(DeviceDescription {
-            core_count: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-            max_threads_per_core: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
-            max_threads_per_block: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
-            shared_bytes_per_block: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
-            memory_bandwidth: if bandwidth > 0.0 { bandwidth } else { like.memory_bandwidth },
-            has_product_library: product::is_present(),
-            ..like
-        })
-    }
-}
-
-/// Returns the compute capability of the first GPU (90 for 9.0), and the description of this GPU
-/// that emitters use.
-///
-/// # Errors
-/// If there is no driver or no GPU.
-pub fn describe_gpu() -> Result<(u32, DeviceDescription), LoadError> {
-    let device = Device::open()?;
-    Ok((device.capability()?, device.describe()?))
 }

@@ -2,18 +2,20 @@
 //! first opens a GPU.
 //!
 //! ```text
-//! device.rs   the GPU and its properties
-//! module.rs   PTX -> functions
-//! machine.rs  thunks -> stream
-//! product.rs  products of matrices by cuBLASLt
+//! device.rs    the GPU
+//! describe.rs  the GPU's properties
+//! module.rs    PTX -> functions
+//! machine.rs   thunks -> stream
+//! product.rs   products of matrices by cuBLASLt
 //! ```
 
+mod describe;
 mod device;
 mod machine;
 mod module;
 mod product;
 
-pub use device::describe_gpu;
+pub use describe::describe_gpu;
 pub use machine::Cuda;
 
 use cudarc::driver::DriverError;

@@ -1,12 +1,11 @@
-//! Loads an object into executable memory and looks up its functions.
+//! The layout of a loaded object, and the content that does not depend on relocations.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use memmap2::{Mmap, MmapMut};
 use object::{Object, ObjectSection, ObjectSymbol, SectionIndex, SectionKind, SymbolIndex};
 
-use super::{relocate, symbols};
+use super::symbols;
 use crate::LoadError;
 
 /// Size in bytes of a stub, which jumps to an external function. A stub consists of the instruction
@@ -14,45 +13,6 @@ use crate::LoadError;
 const STUB_BYTES: usize = 16;
 /// Maximum size of an object in bytes. Code addresses its constants by offsets of at most 2 GiB.
 const MOST_BYTES: usize = i32::MAX as usize;
-
-/// An object in executable memory. When the value is dropped, its code is unmapped. So the value
-/// must outlive every call of its functions.
-#[derive(Debug)]
-pub struct LoadedObject {
-    mapping: Mmap,
-    functions: HashMap<String, usize>,
-    sites: Vec<String>,
-}
-
-impl LoadedObject {
-    /// Links a relocatable x86-64 ELF object and loads it. Fails for other files and for objects
-    /// that refer to unknown symbols. Also fails for objects with ELF features that kernels do not
-    /// need.
-    pub fn load(bytes: &[u8], sites: &[String]) -> Result<LoadedObject, LoadError> {
-        let file = object::File::parse(bytes).map_err(|e| LoadError::Object(e.to_string()))?;
-        if file.architecture() != object::Architecture::X86_64 || file.kind() != object::ObjectKind::Relocatable {
-            return Err(LoadError::Object("not a relocatable x86-64 ELF object".into()));
-        }
-        let plan = ImageLayout::of(&file)?;
-        let system = |what| move |source| LoadError::System { what, source };
-        let mut memory = MmapMut::map_anon(plan.bytes.max(1)).map_err(system("mapping memory for code"))?;
-        plan.fill(&file, &mut memory)?;
-        relocate::apply(&file, &plan, &mut memory)?;
-        let mapping = memory.make_exec().map_err(system("making code executable"))?;
-        Ok(LoadedObject { mapping, functions: plan.functions(&file), sites: sites.to_vec() })
-    }
-
-    /// Returns the description of position number `number` in a kernel's code.
-    pub fn site(&self, number: i32) -> Option<&str> {
-        usize::try_from(number).ok().and_then(|n| self.sites.get(n)).map(String::as_str)
-    }
-
-    /// Returns the address of a function; `None` if the object has no function with this name.
-    pub fn function(&self, name: &str) -> Option<*const u8> {
-        let &offset = self.functions.get(name)?;
-        self.mapping.get(offset..).map(<[u8]>::as_ptr)
-    }
-}
 
 /// The layout of a loaded object: the positions of its sections, stubs and slots, as offsets into
 /// the mapping.
@@ -65,11 +25,14 @@ pub struct ImageLayout {
     /// For each defined symbol, the offset of its slot. A slot is an entry of the global offset
     /// table and holds the address of the symbol.
     slots: HashMap<SymbolIndex, usize>,
-    bytes: usize,
+    /// Size of the mapping in bytes.
+    pub bytes: usize,
 }
 
 impl ImageLayout {
-    fn of(file: &object::File) -> Result<ImageLayout, LoadError> {
+    /// Places the sections and symbols of an object. Fails if the object refers to an unknown
+    /// symbol or is too large.
+    pub fn of(file: &object::File) -> Result<ImageLayout, LoadError> {
         let mut layout = ImageLayout {
             sections: HashMap::new(),
             stubs: HashMap::new(),
@@ -114,7 +77,8 @@ impl ImageLayout {
         Ok(offset)
     }
 
-    fn fill(&self, file: &object::File, memory: &mut [u8]) -> Result<(), LoadError> {
+    /// Writes the content of sections, stubs and slots to the mapping.
+    pub fn fill(&self, file: &object::File, memory: &mut [u8]) -> Result<(), LoadError> {
         for section in file.sections() {
             let Some(place) = self.sections.get(&section.index()) else { continue };
             let data = section.data().map_err(|e| LoadError::Object(e.to_string()))?;
@@ -164,7 +128,8 @@ impl ImageLayout {
         Some(section.start + offset)
     }
 
-    fn functions(&self, file: &object::File) -> HashMap<String, usize> {
+    /// Returns the offsets of the functions that the object defines, by name.
+    pub fn functions(&self, file: &object::File) -> HashMap<String, usize> {
         let global = file.symbols().filter(|s| s.is_global() && s.is_definition());
         global.filter_map(|s| Some((s.name().ok()?.to_string(), self.defined(&s)?))).collect()
     }

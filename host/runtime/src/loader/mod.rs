@@ -6,7 +6,8 @@
 //! linker needs no other features.
 
 mod image;
+mod loaded_object;
 mod relocate;
 mod symbols;
 
-pub use image::LoadedObject;
+pub use loaded_object::LoadedObject;

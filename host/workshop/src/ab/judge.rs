@@ -4,7 +4,7 @@ use fusebox_compiler::{Emitters, Options};
 use fusebox_core::hlo::Literal;
 use serde::Serialize;
 
-use super::trial::Trial;
+use super::settings::Trial;
 use crate::WorkshopError;
 use crate::reference::{Authority, Reference};
 

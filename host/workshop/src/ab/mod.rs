@@ -3,54 +3,35 @@
 //! different kernels.
 //!
 //! ```text
-//! side.rs     a choice of emitters, or another fusebox -> a compiled module
-//! fusions.rs  both compiled programs -> the fusions to compare in isolation
-//! judge.rs    judges results by a reference
-//! trial.rs    both sides compiled -> results judged and compared, times measured alternately, roof
-//! report.rs   the result as data
-//! table.rs    the report as text
+//! settings.rs  what to compare, and how
+//! side.rs      a choice of emitters, or another fusebox -> a compiled module
+//! fusions.rs   both compiled programs -> the fusions to compare in isolation
+//! judge.rs     judges results by a reference
+//! trial.rs     both sides compiled -> results judged and compared, times measured alternately, roof
+//! report.rs    the result as data
+//! table.rs     the report as text
 //! ```
 
 mod fusions;
 mod judge;
 mod report;
+mod settings;
 mod side;
 mod table;
 mod trial;
 
 use fusebox_compiler::Source;
-use fusebox_plugins::Registry;
 use fusebox_run::inputs::InputChoice;
 
 use crate::WorkshopError;
-use crate::measure::{DisturbanceWatch, Effort};
-use trial::Trial;
+use crate::measure::DisturbanceWatch;
+use settings::Trial;
 
 pub use judge::ResultJudgement;
 pub use report::{Comparison, ComparisonReport, MeasuredTimes, SideFigures};
+pub use settings::ComparisonSettings;
 pub use side::{Side, SideCompiler};
 pub use table::{write, write_summary};
-
-/// Settings common to both sides.
-pub struct ComparisonSettings {
-    /// Options of compilation. Each side replaces the emitters in these options by its own
-    /// emitters.
-    pub compile: fusebox_compiler::Options,
-    /// The bundled emitters. If the interpreter is too slow, the results of these emitters are the
-    /// reference.
-    pub bundled: Registry,
-    /// Options with which programs run.
-    pub run: fusebox_runtime::Options,
-    /// Name of the target, as an argument for another fusebox program.
-    pub target: String,
-    /// Inputs of the program. Fusions in isolation run on random inputs.
-    pub inputs: InputChoice,
-    /// Pattern that selects the fusions to compare by name. `None` selects the fusions for which
-    /// the sides build different kernels.
-    pub fusion: Option<glob::Pattern>,
-    /// Number of pairs to measure, and limits of the measurement.
-    pub effort: Effort,
-}
 
 /// Compares two sides on a module.
 ///

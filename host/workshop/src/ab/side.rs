@@ -10,8 +10,8 @@ use fusebox_lowering::{MlirPasses, Stage};
 use fusebox_runtime::{Access, CodeImage, Executable, Target};
 use object::{Object, ObjectSection, SectionKind};
 
-use super::ComparisonSettings;
 use super::report::{GpuKernelFigures, SideFigures};
+use super::settings::ComparisonSettings;
 use crate::roof::WorkAmount;
 use crate::{WorkshopError, ptxas};
 

@@ -2,12 +2,12 @@
 
 use fusebox_compiler::Source;
 use fusebox_core::hlo::Literal;
-use fusebox_run::inputs::{self, InputChoice};
+use fusebox_run::inputs;
 use fusebox_runtime::{Binding, Executable, Program, Target};
 
-use super::ComparisonSettings;
 use super::judge::ResultJudgement;
 use super::report::{Comparison, MeasuredTimes};
+use super::settings::{ComparisonSettings, Trial};
 use super::side::{CompiledSide, Side};
 use crate::WorkshopError;
 use crate::compare::Agreement;
@@ -19,16 +19,6 @@ use crate::statistics::Summary;
 const COMPILATIONS: usize = 3;
 /// A compilation of at least this many milliseconds is not repeated.
 const LONG_COMPILATION: f64 = 500.0;
-
-/// A module to compare, and its inputs.
-#[derive(Clone, Copy)]
-pub struct Trial<'a> {
-    pub source: &'a Source,
-    /// Whether the module is a part of a program.
-    pub of_part: bool,
-    pub choice: &'a InputChoice,
-    pub settings: &'a ComparisonSettings,
-}
 
 /// One module, compiled by both sides.
 pub struct CompiledSides {

@@ -9,7 +9,7 @@ use fusebox_core::hlo::Module;
 use fusebox_plugins::{Fingerprint, LoadedEmitter, Override, Ranked, Registry, Spec, Subject, Target};
 use semver::Version;
 
-use super::misprediction;
+use super::largest_part;
 use crate::case::isolated_source;
 
 /// One of several alternatives that compute the same results.
@@ -113,7 +113,7 @@ fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configur
     let predicted = |knobs: &Configuration| {
         let plan = plan(knobs).ok().filter(|plan| check_plan(plan, fusion, device).is_ok())?;
         let times = breakdown(&plan, fusion, device).times;
-        Some((times.seconds() * 1e6, misprediction::longest(&times)))
+        Some((times.seconds() * 1e6, largest_part::longest(&times)))
     };
     [own].into_iter().chain(alternatives).map(|knobs| (knobs.clone(), predicted(&knobs))).collect()
 }

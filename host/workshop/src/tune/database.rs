@@ -8,7 +8,7 @@ use redb::backends::InMemoryBackend;
 use redb::{Builder, ConcurrencyMode, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 use serde::{Deserialize, Serialize};
 
-use super::lock::Choices;
+use super::choice::{Choices, StoredChoice};
 use super::question::Question;
 use crate::statistics::Interval;
 
@@ -19,17 +19,6 @@ const CHOSEN: TableDefinition<(&str, &str), &str> = TableDefinition::new("chosen
 const MEASURED: TableDefinition<(&str, &str, &str), (u64, &str)> = TableDefinition::new("measured-1");
 /// Number of bytes of memory for cached pages of the file.
 const CACHE_BYTES: usize = 16 << 20;
-
-/// The choice of an emitter for a fusion, or the choice of a cut for a region.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredChoice {
-    /// Name of the fusion in the tuned program, or name of the region's anchor.
-    pub fusion: String,
-    /// SPEC of the emitter with version and knobs, or name of the cut.
-    pub spec: String,
-    /// The choice without tuning, in the form of `spec`.
-    pub instead_of: String,
-}
 
 /// Predicted and measured figures of a contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

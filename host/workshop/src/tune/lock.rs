@@ -8,7 +8,7 @@ use fusebox_files::{ReadError, SizeLimit};
 use fusebox_plugins::Spec;
 use serde::{Deserialize, Serialize};
 
-use super::database::StoredChoice;
+use super::choice::{Choices, StoredChoice};
 use super::question::Question;
 
 /// Size limit of the file.
@@ -18,9 +18,6 @@ const HEAD: &str = "# The emitter of each fusion, as `fusebox tune` has measured
                     # this file. By device; `instead_of` is the untuned choice. `cut-` stands before regions that can\n\
                     # be cut into kernels in several ways: around the instruction `fusion`, by the bid of emitter\n\
                     # `spec`, or `apart`, as without its fusion.\n";
-
-/// The choices for each device and question.
-pub type Choices = BTreeMap<String, BTreeMap<Question, StoredChoice>>;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,24 +1,13 @@
 //! Explains why the predictions did not choose the winner, if the winner is more than a tenth
 //! faster than the untuned choice. The explanation names the prediction that is wrong.
 
-use std::collections::BTreeMap;
-
-use fusebox_core::emitter::Times;
 use fusebox_core::times::microseconds;
 
 use super::database::ContenderFigures;
-use super::report::{FASTER, TunedQuestion};
+use super::tuned::TunedQuestion;
 
-/// The largest part of each contender's predicted time, as the name of this part. The key is the
-/// name of the contender. Cuts have no entry.
-pub type LargestParts = BTreeMap<String, &'static str>;
-
-/// Returns the name of the largest part of a predicted time.
-pub fn longest(times: &Times) -> &'static str {
-    let Times { launch, computing, memory, waiting, .. } = *times;
-    let parts = [(launch, "launch"), (computing, "computing"), (memory, "memory"), (waiting, "waiting")];
-    parts.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, name)| name)
-}
+/// Least ratio of the measured times of two contenders for which one of them counts as faster.
+pub(super) const FASTER: f64 = 1.1;
 
 /// Predicted and measured microseconds of one contender.
 struct PredictionCheck<'r> {

@@ -10,24 +10,30 @@
 //! judge.rs          programs -> programs with right results that are not hopelessly slow
 //! race.rs           right programs -> times; eliminates the slower half early, measures finalists against the first
 //! in_program.rs     winners in isolation -> winners that are also faster in the whole program
+//! choice.rs         choices of emitters and cuts
 //! database.rs       choices and measurements by device and fusion, in a file that several processes use at once
 //! lock.rs           choices as text for people
 //! stored.rs         stored choices -> the choices that a compilation uses
+//! largest_part.rs   the largest part of a predicted time
+//! tuned.rs          the decision on one question
 //! misprediction.rs  why the untuned choice is not a contender that is much faster
 //! report.rs         gains, and the emitters that bring them
 //! ```
 
+mod choice;
 mod compiled;
 mod contenders;
 mod database;
 mod in_program;
 mod judge;
+mod largest_part;
 mod lock;
 mod misprediction;
 mod question;
 mod race;
 mod report;
 mod stored;
+mod tuned;
 
 #[cfg(test)]
 mod tests;
@@ -41,14 +47,16 @@ use fusebox_run::inputs::InputChoice;
 
 use crate::WorkshopError;
 use contenders::Contender;
-use misprediction::LargestParts;
+use largest_part::LargestParts;
 use race::{Stopwatch, Timer};
 
-pub use database::{ContenderFigures, Database, DatabaseError, Decision, RaceOutcome, Replaceable, StoredChoice};
-pub use lock::{Choices, LockError, read, write};
+pub use choice::{Choices, StoredChoice};
+pub use database::{ContenderFigures, Database, DatabaseError, Decision, RaceOutcome, Replaceable};
+pub use lock::{LockError, read, write};
 pub use question::Question;
-pub use report::{DecisionOrigin, TunedQuestion, TuningReport, write_predictions, write_summary};
+pub use report::{TuningReport, write_predictions, write_summary};
 pub use stored::{device, load};
+pub use tuned::{DecisionOrigin, TunedQuestion};
 
 /// Settings of tuning.
 pub struct TuningSettings<'a> {

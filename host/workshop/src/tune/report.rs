@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use fusebox_core::times::microseconds;
-use serde::Serialize;
 
-use super::database::{ContenderFigures, Decision, RaceOutcome, StoredChoice};
-use super::misprediction::{self, LargestParts};
-use super::question::Question;
-use super::race;
-use crate::statistics::{Interval, median};
+use super::choice::StoredChoice;
+use super::database::{ContenderFigures, RaceOutcome};
+use super::misprediction::{self, FASTER};
+use super::tuned::{DecisionOrigin, TunedQuestion, gained};
+use crate::statistics::median;
 
 /// The result of tuning a program.
 #[derive(Clone, Debug, Default)]
@@ -26,64 +25,6 @@ pub struct TuningReport {
     pub interrupted: usize,
     /// Warnings of the compiler and of tuning.
     pub warnings: Vec<String>,
-}
-
-/// Origin of a choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionOrigin {
-    /// This run measured the choice.
-    Measured,
-    /// The choice was stored before this run.
-    Known,
-    /// There is no choice, because no contender has a right result.
-    Nobody,
-}
-
-/// The decision for a fusion, or for a region that can be cut in several ways.
-#[derive(Clone, Debug)]
-pub struct TunedQuestion {
-    pub question: Question,
-    /// Name of the fusion in this program, or of the region's anchor.
-    pub name: String,
-    pub decision: Decision,
-    /// Number of occurrences of the fusion in the program.
-    pub uses: usize,
-    pub origin: DecisionOrigin,
-    /// The largest part of each contender's predicted time.
-    pub longest: LargestParts,
-}
-
-impl TunedQuestion {
-    /// Whether the choice differs from the choice without tuning.
-    fn is_changed(&self) -> bool {
-        self.decision.chosen.spec != self.decision.chosen.instead_of
-    }
-
-    fn is_cut(&self) -> bool {
-        matches!(self.question, Question::Cut(_))
-    }
-
-    /// Returns the winner's time divided by the time of the first contender with a right result.
-    pub fn ratio(&self) -> Interval {
-        race::ratio(&self.decision.figures, &self.decision.chosen.spec)
-    }
-
-    /// Describes how much faster the whole program is with a contender; `None` if the contender was
-    /// not tried there.
-    fn in_program(&self, contender: &str) -> Option<String> {
-        let found = self.decision.figures.iter().find(|figures| figures.contender == contender)?;
-        match found.outcome {
-            RaceOutcome::Final { in_program, .. } => in_program.map(gained),
-            _ => None,
-        }
-    }
-
-    /// Returns the microseconds of the first contender with a right result.
-    fn first_us(&self) -> Option<f64> {
-        let first = self.decision.figures.iter().find(|figures| matches!(figures.outcome, RaceOutcome::First { .. }));
-        first.and_then(ContenderFigures::measured_us)
-    }
 }
 
 /// Writes how much faster tuning makes the kernels: for each fusion whose choice has changed, for
@@ -149,10 +90,6 @@ pub fn write_summary(out: &mut dyn Write, reports: &[TuningReport]) -> io::Resul
     Ok(())
 }
 
-fn gained(Interval { low, ratio, high }: Interval) -> String {
-    format!("{:.2} times as fast ({:.2} to {:.2})", 1.0 / ratio, 1.0 / high, 1.0 / low)
-}
-
 /// Writes a line for each emitter that replaced another emitter. The emitter with the most wins
 /// comes first.
 fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a TunedQuestion>) -> io::Result<()> {
@@ -177,9 +114,6 @@ fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a TunedQuest
 
 /// Largest number of rows in the table of predictions.
 const WORST: usize = 10;
-
-/// Least ratio of the measured times of two contenders for which one of them counts as faster.
-pub(super) const FASTER: f64 = 1.1;
 
 /// Writes a comparison of predicted and measured times: the median error of all contenders, and the
 /// largest errors. Also writes how often two contenders have the same order by predicted as by

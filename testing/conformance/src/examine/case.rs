@@ -5,12 +5,20 @@ use std::sync::OnceLock;
 
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 
-use super::modules::ModuleFusion;
 use super::typical::{COMBINERS, IMPOSSIBLE, TYPICAL};
 use crate::Failure;
 use crate::compiler::{inputs, interpreted};
 use crate::fusions::of_kind;
 use crate::literals::{Closeness, small_integers};
+
+/// A fusion of a module.
+#[derive(Clone, Debug)]
+pub struct ModuleFusion {
+    /// Name that reports show.
+    pub name: String,
+    /// Text in the form that `fusebox run` reads.
+    pub text: String,
+}
 
 /// A fusion with its inputs and its right result.
 #[derive(Clone, Debug)]
@@ -33,8 +41,8 @@ pub struct FusionCase {
 const SIZES: [(i64, i64); 6] = [(0, 5), (1, 1), (1, 997), (31, 33), (257, 128), (300, 401)];
 
 impl FusionCase {
-    /// Returns the random fusion that a kind and a seed determine. The results of this fusion do
-    /// not depend on the order of additions.
+    /// Returns a random fusion, which the kind and the seed determine. The results of this fusion
+    /// do not depend on the order of additions.
     pub fn generated(kind: &str, seed: u64) -> FusionCase {
         let fusion = of_kind(kind, seed);
         let name = format!("the fusion of seed {seed}");
@@ -42,7 +50,7 @@ impl FusionCase {
         FusionCase { seed: Some(seed), ..case }
     }
 
-    /// Returns a case for a fusion of a module, with small integers as inputs.
+    /// Returns a case for a fusion of a module. The inputs are small integers.
     ///
     /// # Errors
     /// If one of the fusion's parameters is not an array.
@@ -81,8 +89,8 @@ impl FusionCase {
         self.expected.get_or_init(|| interpreted(&self.text, &self.inputs)).as_ref().map_err(Failure::clone)
     }
 
-    /// Returns a case with another fusion, whose inputs are small integers. Returns `None` if the
-    /// interpreter cannot evaluate this fusion.
+    /// Returns a case with another fusion. The inputs are small integers. Returns `None` if the
+    /// interpreter cannot evaluate the other fusion.
     pub fn with_text(&self, text: String) -> Option<FusionCase> {
         let inputs = inputs(&text, small_integers).ok()?;
         let expected = Ok(interpreted(&text, &inputs).ok()?).into();
@@ -99,7 +107,8 @@ fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Result<FusionCa
     Ok(FusionCase::new(format!("{name}, {rows} by {columns}"), text, inputs, Closeness::Units))
 }
 
-/// Returns the body as the text of a computation. The combiners that the body applies precede it.
+/// Returns the text of a computation with this body. The text begins with the combiners that the
+/// body applies.
 fn with_combiners(body: &str) -> String {
     let applied = COMBINERS.split_inclusive("}\n").filter(|combiner| {
         let name = combiner.split(' ').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Examines an emitter of a library: `fusebox check-emitter`.
+//! Examines an emitter that a library contains. Implements `fusebox check-emitter`.
 //!
 //! ```text
 //! case.rs     fusions: typical ones (typical.rs), awkward sizes, random ones from seeds, impossible ones
@@ -24,7 +24,8 @@ use fusebox_plugins::Registry;
 
 use crate::Failure;
 
-pub use modules::{ModuleFusion, fusions_of};
+pub use case::ModuleFusion;
+pub use modules::fusions_of;
 pub use report::{CheckCounts, ExaminationReport, Finding};
 pub use trial::{Promise, TestedTarget};
 
@@ -34,11 +35,12 @@ use trial::{BrokenPromise, TestedEmitter, TrialError};
 /// Number of fusions with a fault after which the examination ends.
 const MOST_FAILURES: usize = 20;
 /// Number of lost emitter processes after which the examination ends. A process is lost if it died
-/// or exceeded its time limit. Each lost process may have taken the whole time limit.
+/// or exceeded its time limit. The number is small because each lost process may have used the
+/// whole time limit.
 const MOST_LOSSES: usize = 3;
 
-/// Total time of failing fusions after which the examination ends. There is a limit because an
-/// endless kernel fails only after seconds.
+/// Total time of failing fusions after which the examination ends. Such a limit is needed because
+/// an endless kernel takes seconds to fail.
 const MOST_LOST_TIME: Duration = Duration::from_secs(20);
 
 /// The fusions with which an emitter is examined.
@@ -120,8 +122,8 @@ pub fn examine(
     Ok(report)
 }
 
-/// Returns one finding for each pair of a broken promise and a target. The finding contains the
-/// smallest fusion that breaks the promise, after this fusion was shrunk further.
+/// Returns one finding for each pair of a broken promise and a target. Shrinks the smallest fusion
+/// for which the promise was broken, and puts the result into the finding.
 fn findings(subject: &TestedEmitter, broken: Vec<FailedCase>) -> Vec<Finding> {
     let mut groups: BTreeMap<(Promise, TestedTarget), Vec<FailedCase>> = BTreeMap::new();
     for broken in broken {
@@ -131,7 +133,8 @@ fn findings(subject: &TestedEmitter, broken: Vec<FailedCase>) -> Vec<Finding> {
         let count = broken.len();
         let smallest = broken.into_iter().min_by_key(|broken| (broken.fault.lost, broken.case.text.len()))?;
         let (text, words) = if smallest.fault.lost {
-            // Every attempt may take the whole time limit of the emitter's process.
+            // Do not shrink the fusion, because every attempt may take the whole time limit of the
+            // emitter's process.
             (smallest.case.text.clone(), smallest.fault.words)
         } else {
             shrink::smaller(subject, &smallest.case, place, &smallest.fault)

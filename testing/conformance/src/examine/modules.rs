@@ -1,4 +1,5 @@
-//! Collects the fusions that an emitter accepts from modules of the emitter's author.
+//! Collects fusions from modules that the author of an emitter supplies. Collects only fusions that
+//! the emitter accepts.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +9,20 @@ use fusebox_plugins::{Outcome, Registry};
 use fusebox_workshop::case::isolated_module;
 use fusebox_workshop::reference::is_short;
 
+use super::case::ModuleFusion;
 use super::most_frequent;
 use super::trial::{TestedEmitter, TestedTarget};
 use crate::Failure;
 
-/// Largest work of a fusion, as a number of additions. This work takes some seconds in the
-/// interpreter, and tens of seconds in the simulator.
+/// Largest work of a fusion, as a number of additions. The interpreter needs some seconds for this
+/// work, and the simulator needs tens of seconds.
 const MOST_ADDITIONS: f64 = 2e7;
-/// Largest number of reasons in the error that is reported if an emitter accepts nothing.
+/// Largest number of reasons in an error message. The error is reported if an emitter accepts no
+/// fusion.
 const MOST_REASONS: usize = 3;
 
-/// A fusion of a module.
-#[derive(Clone, Debug)]
-pub struct ModuleFusion {
-    /// Name that reports show.
-    pub name: String,
-    /// Text in the form that `fusebox run` reads.
-    pub text: String,
-}
-
-/// Returns the fusions of a module that the emitter with this number accepts on at least one
-/// target. Returns equal fusions only once.
+/// Returns the fusions of a module that an emitter accepts on at least one target. `number` is the
+/// number of the emitter in the registry. Returns equal fusions only once.
 ///
 /// # Errors
 /// If the module cannot be compiled with the emitter, or the emitter accepts no fusion. Also if a
@@ -66,7 +60,8 @@ pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result
     Ok(found)
 }
 
-/// Returns the emitter's reasons for declining fusions, and the outcomes of its bids.
+/// Returns the reasons for which the emitter declined fusions, and the outcomes of the emitter's
+/// bids.
 fn declined(made: &Compilation, number: usize, emitter: &str) -> Vec<String> {
     let records = made.kernels.iter().flat_map(|kernel| &kernel.selection.records);
     let of_fusions = records.filter(|record| record.emitter == number).filter_map(|record| match &record.outcome {

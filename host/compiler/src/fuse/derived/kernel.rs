@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module
 use fusebox_edit::Rewrite;
 
 use super::is_scalar_constant;
-use crate::passes::{depends_on_operands_alone, merge_equal};
+use crate::equal_instructions::{depends_on_operands_alone, merge_equal};
 
 /// Largest number of additions per element that a kernel may repeat in order to read one value
 /// less.

@@ -30,7 +30,7 @@ use super::claims::Claims;
 use super::decide::is_scalar_constant;
 use super::predictor::{GAIN_PER_COPY, KernelPredictor};
 use super::reasons::Reason;
-use crate::passes::drop_unreachable_computations;
+use crate::roles::drop_unreachable_computations;
 use crate::roles::{Role, in_role};
 
 /// Largest number of kernels that recompute a value.

@@ -8,7 +8,7 @@
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Module, Op};
 use fusebox_edit::{Builder, Rewrite};
 
-use crate::passes::common_subexpressions::depends_on_operands_alone;
+use crate::equal_instructions::depends_on_operands_alone;
 use crate::passes::constant_folding;
 
 /// Largest number of iterations of a loop that is unrolled.

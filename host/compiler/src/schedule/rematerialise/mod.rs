@@ -12,9 +12,10 @@ mod tests;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module};
 
-use super::{MemoryUse, PlannedFusion, Schedule, leaf_bytes, schedule};
+use super::{PlannedFusion, Schedule, leaf_bytes, schedule};
 use crate::CompileError;
 use crate::kernels::Kernels;
+use crate::memory_use::MemoryUse;
 use candidates::{LeafReaders, Rematerialisation};
 use rewrite::RematerialisedCopy;
 

@@ -5,8 +5,8 @@ use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Type, Value};
 
 use super::{Indexed, Slot};
-use crate::error::Required;
-use crate::stages::rewrite::{Done, Stage};
+use crate::error::{Done, Required};
+use crate::stages::rewrite::Stage;
 use crate::stages::writer::Attributes;
 
 impl<'s> Indexed<'s, '_> {

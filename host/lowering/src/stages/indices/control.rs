@@ -6,9 +6,9 @@ use fusebox_core::indexing::Interval;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
 use super::{Indexed, Slot};
-use crate::error::{Required, Unsupported};
+use crate::error::{Done, Required, Unsupported};
 use crate::indices::Ix;
-use crate::stages::rewrite::{Done, LoopHead, Stage};
+use crate::stages::rewrite::{LoopHead, Stage};
 use crate::stages::writer::Attributes;
 
 /// Maximum number of iterations of a loop that is unrolled. `optimize` uses the same limit for

@@ -15,10 +15,10 @@ use std::collections::HashMap;
 use fusebox_core::indexing::{IndexingMap, Interval};
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
-use super::rewrite::{Done, Rewriter, Stage};
+use super::rewrite::{Rewriter, Stage};
 use super::tracker::{Definitions, Tracker};
 use super::{Facts, KernelFunctions, StageError, map_of};
-use crate::error::{Required, Unsupported};
+use crate::error::{Done, Required, Unsupported};
 use crate::indices::Ix;
 use crate::targets::TargetInfo;
 

@@ -14,10 +14,10 @@ use fusebox_core::indexing::{Expr, ExprKind, IndexingMap, Interval, Variable};
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
 use self::splitting::{Splittable, Splitting, Turn};
-use super::rewrite::{Done, LoopHead, Rewriter, Stage};
+use super::rewrite::{LoopHead, Rewriter, Stage};
 use super::tracker::{Definitions, Tracker};
 use super::{Facts, KernelFunctions, StageError, map_of};
-use crate::error::{Required, Unsupported};
+use crate::error::{Done, Required, Unsupported};
 use crate::indices::{Ix, Kind};
 use crate::targets::TargetInfo;
 

@@ -13,9 +13,9 @@ use fusebox_core::ir::{Attribute, OpKind, Operation, Region, Type, Value};
 
 use super::splitting::Splittable;
 use super::{Loops, map_of};
-use crate::error::Unsupported;
+use crate::error::{Done, Unsupported};
 use crate::indices::Ix;
-use crate::stages::rewrite::{Done, Stage};
+use crate::stages::rewrite::Stage;
 
 /// A loop operation that is being rewritten.
 struct Nest<'s> {

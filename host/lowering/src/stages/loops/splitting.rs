@@ -17,8 +17,9 @@ use fusebox_core::indexing::Interval;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Region, Type, Value};
 
 use super::{Loops, map_of};
+use crate::error::Done;
 use crate::indices::Ix;
-use crate::stages::rewrite::{Done, Stage};
+use crate::stages::rewrite::Stage;
 
 /// Maximum number of operations that splitting may duplicate in a function.
 const MOST_REPEATED: usize = 2000;

@@ -5,8 +5,8 @@ use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
 use super::{Memory, Slot, Tensor, static_tensor};
-use crate::error::{Required, Unsupported};
-use crate::stages::rewrite::{Done, Stage};
+use crate::error::{Done, Required, Unsupported};
+use crate::stages::rewrite::Stage;
 use crate::stages::writer::Attributes;
 
 /// Kind of an access to an element.

@@ -5,16 +5,14 @@
 //! element from the old bits. If no other thread can access the element, the update becomes a read,
 //! the operations of the region, and a write.
 
-use std::collections::HashSet;
-
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Region, Scalar, Type, Value};
 
 use super::access::{AccessKind, Place, attributes_of, stored};
 use super::recognise::{Body, Update};
 use super::{Memory, Reach, Slot};
-use crate::error::Unsupported;
-use crate::stages::rewrite::{Done, Stage};
+use crate::error::{Done, Unsupported};
+use crate::stages::rewrite::Stage;
 use crate::stages::writer::Attributes;
 
 impl<'s> Memory<'s, '_> {
@@ -166,17 +164,4 @@ impl<'s> Memory<'s, '_> {
             }
         }
     }
-}
-
-/// Returns the values in a region that depend on its argument, including the argument.
-pub(super) fn dependents(body: &Region) -> HashSet<Value> {
-    let mut found: HashSet<Value> = body.arguments.iter().copied().collect();
-    for op in &body.operations {
-        let mut depends = false;
-        op.walk(&mut |nested| depends |= nested.operands.iter().any(|operand| found.contains(operand)));
-        if depends {
-            found.extend(&op.results);
-        }
-    }
-    found
 }

@@ -16,10 +16,10 @@ use std::collections::HashMap;
 use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Scalar, Type, Value};
 use fusebox_core::plugin::limits::{MOST_SIMULATED_STACK_BYTES, MOST_STACK_BYTES};
 
-use super::rewrite::{Done, Rewriter, Stage};
+use super::rewrite::{Rewriter, Stage};
 use super::writer::Attributes;
 use super::{Facts, KernelFunctions, StageError};
-use crate::error::Unsupported;
+use crate::error::{Done, Unsupported};
 use crate::targets::TargetInfo;
 
 /// Alignment of stack memory in bytes.

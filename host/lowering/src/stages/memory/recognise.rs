@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_core::ir::{Float, Function, OpKind, Operation, Region, Scalar, Type, Value};
 
-use super::atomic::dependents;
 use crate::targets::Atomics;
 
 /// Effect of a region on an element.
@@ -127,4 +126,17 @@ fn is_native(kind: OpKind, element: Scalar, atomics: &Atomics) -> bool {
         Scalar::Float(float) => kind == OpKind::AddF && atomics.adds.contains(&float),
         _ => false,
     }
+}
+
+/// Returns the values in a region that depend on its argument, including the argument.
+fn dependents(body: &Region) -> HashSet<Value> {
+    let mut found: HashSet<Value> = body.arguments.iter().copied().collect();
+    for op in &body.operations {
+        let mut depends = false;
+        op.walk(&mut |nested| depends |= nested.operands.iter().any(|operand| found.contains(operand)));
+        if depends {
+            found.extend(&op.results);
+        }
+    }
+    found
 }

@@ -9,8 +9,8 @@ use fusebox_core::ir::{
 };
 
 use super::{Known, Memory, Reach, Slot, Tensor, sized, static_tensor, tensor_bytes};
-use crate::error::{Required, Unsupported};
-use crate::stages::rewrite::{Done, Stage};
+use crate::error::{Done, Required, Unsupported};
+use crate::stages::rewrite::Stage;
 
 impl<'s> Memory<'s, '_> {
     /// Whether the target runs only blocks of one thread. Fails if this holds and the block has

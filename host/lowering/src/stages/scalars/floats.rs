@@ -3,8 +3,8 @@
 use fusebox_core::ir::{Float, OpKind, Operation, Scalar, Value};
 
 use super::{Scalars, kept_as_bits};
-use crate::error::{Required, Unsupported};
-use crate::stages::rewrite::{Done, Stage};
+use crate::error::{Done, Required, Unsupported};
+use crate::stages::rewrite::Stage;
 
 /// The largest power of two whose inverse is a normal f32: 2^126.
 const LARGEST_DIVISOR: f64 = 85070591730234615865843651857942052864.0;

@@ -3,7 +3,8 @@
 use fusebox_core::ir::{OpKind, Operation};
 
 use super::{Scalars, Slot};
-use crate::stages::rewrite::{Done, Stage};
+use crate::error::Done;
+use crate::stages::rewrite::Stage;
 
 impl<'s> Scalars<'s, '_> {
     /// Writes a signed quotient that is rounded down or up, not towards zero.

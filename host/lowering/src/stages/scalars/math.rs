@@ -5,9 +5,9 @@ use fusebox_core::builder::FloatPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 
 use super::{Scalars, kept_as_bits};
-use crate::error::{Required, Unsupported};
+use crate::error::{Done, Required, Unsupported};
 use crate::math as library;
-use crate::stages::rewrite::{Done, Stage};
+use crate::stages::rewrite::Stage;
 use crate::stages::writer::Number;
 
 impl<'s> Scalars<'s, '_> {

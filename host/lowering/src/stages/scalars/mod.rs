@@ -14,9 +14,9 @@ mod shuffle;
 use fusebox_core::ir::{Attribute, Float, Function, OpKind, Operation, Scalar, Type, Value};
 
 use self::rounding::Rounding;
-use super::rewrite::{Done, Rewriter, Stage};
+use super::rewrite::{Rewriter, Stage};
 use super::{KernelFunctions, StageError};
-use crate::error::Unsupported;
+use crate::error::{Done, Unsupported};
 use crate::targets::TargetInfo;
 
 pub(super) fn lower(kernel: &KernelFunctions, target: &TargetInfo) -> Result<KernelFunctions, StageError> {

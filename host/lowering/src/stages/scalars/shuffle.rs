@@ -4,7 +4,8 @@
 use fusebox_core::ir::{OpKind, Operation, Scalar, Type, Value};
 
 use super::{Scalars, Slot};
-use crate::stages::rewrite::{Done, Stage};
+use crate::error::Done;
+use crate::stages::rewrite::Stage;
 
 impl<'s> Scalars<'s, '_> {
     pub(super) fn shuffle_down(&mut self, op: &'s Operation) -> Done {

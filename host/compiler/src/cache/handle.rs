@@ -1,0 +1,14 @@
+//! The folder of the cache.
+
+use fusebox_files::Store;
+
+/// Folder where compilations store and find results. By default there is none.
+#[derive(Clone, Debug, Default)]
+pub struct Cache(pub(crate) Option<Store>);
+
+impl Cache {
+    /// Creates a cache that uses this store.
+    pub fn of(store: Store) -> Cache {
+        Cache(Some(store))
+    }
+}

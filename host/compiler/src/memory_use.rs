@@ -1,0 +1,61 @@
+//! The memory that a program needs, and the values that need this memory.
+
+use serde::Serialize;
+
+/// The memory of a program, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MemoryUse {
+    /// Bytes of inputs.
+    pub arguments: u64,
+    /// Bytes of constants that have their own allocations.
+    pub constants: u64,
+    /// Bytes of results that are neither in inputs nor in constants.
+    pub outputs: u64,
+    /// Bytes of all other buffers that steps write.
+    pub temporaries: u64,
+    /// Bytes of all allocations.
+    pub total: u64,
+    /// Largest number of bytes of outputs and temporaries that are alive at once.
+    pub peak: u64,
+    /// Bytes that outputs and temporaries take beyond the peak, because of gaps between them.
+    pub waste: u64,
+    /// The first step at the peak.
+    pub peak_step: u32,
+    /// Buffers that are alive at the peak, the largest first.
+    pub alive: Vec<LiveBuffer>,
+    /// Results that are stored in buffers of donated inputs.
+    pub shared: Vec<SharedBuffer>,
+}
+
+/// A buffer that is alive at the peak.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LiveBuffer {
+    /// The instruction that first writes a value into the buffer. Later instructions may update the
+    /// value in-place.
+    pub instruction: String,
+    /// Size of the buffer in bytes, rounded up to the alignment.
+    pub bytes: u64,
+    /// The first step that uses the buffer. Steps are counted through the program, including those
+    /// of loops and branches.
+    pub first: u32,
+    /// The last step that uses the buffer.
+    pub last: u32,
+}
+
+/// A result that is stored in the buffer of an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SharedBuffer {
+    /// Index of the result's leaf.
+    pub output: usize,
+    /// Index of the input among the leaves of the parameters.
+    pub input: usize,
+    /// Name of the parameter that contains the input.
+    pub parameter: String,
+}
+
+impl MemoryUse {
+    /// Returns the bytes that steps write, without inputs.
+    pub fn written(&self) -> u64 {
+        self.outputs + self.temporaries
+    }
+}

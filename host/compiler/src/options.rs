@@ -1,0 +1,47 @@
+//! The options of a compilation.
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_files::Store;
+use fusebox_lowering::{Stage, Target};
+
+use crate::emitters::Emitters;
+use crate::progress::Progress;
+use crate::{Cache, Departures, Dump, Phase};
+
+/// Options of a compilation.
+#[derive(Clone)]
+pub struct Options {
+    /// Target of the machine code.
+    pub target: Target,
+    /// Description of the machine for emitters.
+    pub device: DeviceDescription,
+    /// Emitters to choose from.
+    pub emitters: Emitters,
+    /// Number of threads that compile.
+    pub threads: usize,
+    /// The last phase to run.
+    pub until: Phase,
+    /// Stages of lowering whose text to collect.
+    pub stages: Vec<Stage>,
+    /// Folder for the results of each phase.
+    pub dump: Dump,
+    /// Deviations from the usual compilation.
+    pub departures: Departures,
+    /// Largest number of bytes of outputs and temporaries. If the program exceeds this limit,
+    /// values are rematerialised.
+    pub memory_limit: Option<u64>,
+    /// Receiver of progress.
+    pub progress: Progress,
+    /// Cache of earlier compilations.
+    pub cache: Cache,
+}
+
+impl Options {
+    /// Returns the store of the cache. `None` if the compilation needs results that cache entries
+    /// lack: texts of stages, checks after each pass, or code that departures change.
+    pub(crate) fn store(&self) -> Option<&Store> {
+        let wants_texts = self.dump.is_active() || !self.stages.is_empty();
+        let departures = &self.departures;
+        self.cache.0.as_ref().filter(|_| !departures.change_code() && !departures.verify_each && !wants_texts)
+    }
+}
