@@ -1,5 +1,5 @@
-//! Measures the time of calls to the loop emitter, linked into this program and loaded from a
-//! library.
+//! Measures the time of calls to the loop emitter. The emitter is linked into this program in one
+//! measurement, and loaded from a library in the other.
 #![allow(clippy::unwrap_used, reason = "a bench may fail")]
 
 use std::fmt::Write;
@@ -22,8 +22,8 @@ fn chain(length: usize) -> Fusion {
     Fusion::new("fused", parse_module(&text, "chain").unwrap()).unwrap()
 }
 
-/// Returns the loop emitter twice: linked into this program, and loaded from the library that cargo
-/// built in this program's folder.
+/// Returns the loop emitter twice. The first is linked into this program. The second is loaded from
+/// the library that cargo has built in the folder of this program.
 fn carriers() -> [(&'static str, LoadedEmitter); 2] {
     let is_loop = |emitter: &&LoadedEmitter| emitter.descriptor().name == "loop";
     let linked = Registry::new(fusebox_bundle::emitters()).unwrap();

@@ -1,8 +1,8 @@
-//! Measures how long a text takes to compile to an executable. Compiles programs with linked
-//! emitters and with the loop emitter from a library, and chains of several depths whose values
-//! have several users.
+//! Measures how long it takes to compile a text to an executable. Compiles programs with linked
+//! emitters, and again with the loop emitter from a library. Also compiles chains of several
+//! depths. In a chain, each value has several users.
 //!
-//! Also prints the code size of the chains, which must grow linearly with the depth.
+//! Also prints the code size of each chain. This size must grow linearly with the depth.
 #![allow(clippy::unwrap_used, reason = "a bench may fail")]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};

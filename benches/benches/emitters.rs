@@ -1,5 +1,6 @@
-//! Measures every emitter on every fusion of the bench set that it accepts, with every
-//! configuration that it offers. Groups results by emitter and size, and prints a table at the end.
+//! Measures the fusions of the bench set. Each emitter builds each fusion that it accepts, once
+//! with every configuration that it offers. Groups results by emitter and size, and prints a table
+//! at the end.
 //!
 //! `cargo bench --bench emitters -- reduce` measures only benchmarks whose names contain `reduce`.
 //! `--save-baseline NAME` and `--baseline NAME` compare with an earlier run.
@@ -17,11 +18,11 @@ use fusebox_run::inputs::{self, InputChoice};
 use fusebox_runtime::{Options, Program};
 use fusebox_workshop::reference::Reference;
 
-/// Emitters whose plan is predicted to be slower than the best by more than this factor are
-/// skipped: some would take minutes.
+/// Largest ratio of an emitter's predicted time to the best predicted time. Emitters beyond this
+/// ratio are skipped, because some of them would take minutes.
 const WORST: f64 = 100.0;
 
-/// A fusion to measure, with the emitter and the knobs that it is compiled with.
+/// A fusion to measure, and the emitter and the knobs with which it is compiled.
 struct Candidate {
     emitter: String,
     fusion: String,
@@ -76,8 +77,8 @@ fn configured(emitters: &Emitters, knobs: Configuration) -> Emitters {
 }
 
 impl Candidate {
-    /// Returns the loaded program after checking its result. A wrong result ends the bench, as the
-    /// time of a wrong kernel is meaningless.
+    /// Loads the program, checks its result, and returns the program. A wrong result ends the
+    /// bench, because the time of a wrong kernel is meaningless.
     fn program(&self) -> Program {
         let executable = compile(&self.text, &self.emitters, Phase::Run).unwrap().executable.unwrap();
         let options = Options { threads: 2, ..Options::default() };
@@ -104,8 +105,8 @@ impl Candidate {
         if knobs.is_empty() { "default".into() } else { knobs }
     }
 
-    /// Measures the candidate, unless the command line filters it out. Compiles the candidate only
-    /// if it is measured.
+    /// Compiles and measures the candidate. Does nothing if the command line excludes the
+    /// candidate.
     fn measure(&self, c: &mut Criterion) -> Option<Row> {
         let mut program = None;
         let mut best = None;
@@ -124,8 +125,8 @@ impl Candidate {
     }
 }
 
-/// Prints the rows by fusion and size, the fastest first. Shows each time also as a multiple of the
-/// fastest.
+/// Prints the rows, grouped by fusion and size. The fastest row of a group comes first, and each
+/// time is also shown as a multiple of the fastest time.
 fn print(mut rows: Vec<Row>) {
     rows.sort_by(|a, b| (&a.fusion, a.size).cmp(&(&b.fusion, b.size)).then(a.time.total_cmp(&b.time)));
     println!("\n{:<26} {:<6} {:<44} {:>12} {:>8}", "fusion", "size", "emitter and knobs", "least us", "of best");

@@ -1,5 +1,5 @@
-//! Measures the run time of programs whose inputs are already in memory. Compiles them with linked
-//! emitters and with the loop emitter from a library.
+//! Measures the run time of programs whose inputs are already in memory. Compiles the programs with
+//! linked emitters, and again with the loop emitter from a library.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a bench may fail")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -28,7 +28,7 @@ fn programs(c: &mut Criterion) {
     }
 }
 
-/// Returns an input: small floats of either sign, or indices that are in range.
+/// Returns an input. Its elements are small floats with both signs, or indices that are in range.
 fn filled(shape: &Shape) -> ArrayLiteral {
     let array = shape.as_array().unwrap();
     let count = array.element_count();

@@ -181,7 +181,7 @@ def measure(arguments):
         import jax
 
         print("peer: jax", jax.__version__, jax.devices("gpu")[0].device_kind)
-    except Exception as why:  # whatever keeps jax from running: the table goes without it
+    except Exception as why:  # if jax cannot run for any reason, the table omits jax
         print("no peer:", why)
         jax = None
     copies, rows = {}, []
@@ -200,7 +200,7 @@ def measure(arguments):
         if jax:
             try:
                 jax_us = peer(os.path.join(arguments.folder, stem + ".hlo"))
-            except Exception as error:  # one case that jax cannot run is no reason to lose the others
+            except Exception as error:  # if jax cannot run one case, keep the other cases
                 print(f"jax: {stem}: {error}", file=sys.stderr)
         ratio = jax_us / time_us if jax_us else None
         rows.append(dict(case, us=time_us, rate=rate, share=rate / copies[case["size"]], jax_us=jax_us, ratio=ratio))

@@ -10,14 +10,14 @@ import time
 
 os.environ.setdefault('JAX_PLATFORMS', 'cpu')
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-os.environ.setdefault('EQX_ON_ERROR', 'off')  # what diffrax would raise calls python, which a compiled module cannot
+os.environ.setdefault('EQX_ON_ERROR', 'off')  # diffrax raises errors through calls of python, which a compiled module cannot make
 import jax
 import numpy as np
 
 import families
 from program import PROGRAMS
 
-# What XLA:CPU runs as a unit of its own; all else of its entry and loops is bookkeeping.
+# Instructions that XLA:CPU executes as separate units. The other instructions of its entry and loops are bookkeeping.
 KERNELS = re.compile(r'^(?:ROOT )?\S+ = .*? (fusion|dot|convolution|reduce|reduce-window|scatter|gather|sort|copy|transpose|concatenate|custom-call|fft|pad|slice|'
                      r'dynamic-slice|dynamic-update-slice|broadcast|iota|convert|select|select-and-scatter|topk|cholesky|triangular-solve|rng-bit-generator)\(')
 
@@ -52,7 +52,7 @@ def write(lowered, arguments, folder, name):
     return module, inputs, outputs
 
 
-# Results without a larger number are rounding errors of a sum that would be zero.
+# If a result contains no larger number, all its numbers are rounding errors of sums that would be zero.
 NOISE = 1e-5
 
 

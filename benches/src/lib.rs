@@ -1,10 +1,10 @@
-//! The programs and emitters that the benches measure. Emitters are linked in or loaded from a
-//! library.
+//! The programs and emitters that the benches measure. Emitters are linked into the bench or loaded
+//! from a library.
 //!
-//! Criterion reports medians. Compare ratios within one run, not absolute times across runs. Two
-//! references help to judge the numbers of `cargo bench`. The benchmark `copy_64MB` of `run_time`
-//! shows how fast this machine moves bytes. The corpus's `perf.py` compares XLA:CPU with `fusebox
-//! bench --json` on the same modules.
+//! Criterion reports medians. Compare ratios of times within one run, not absolute times from
+//! different runs. Two references help to judge the numbers that `cargo bench` prints. The
+//! benchmark `copy_64MB` of `run_time` shows how fast this machine moves bytes. The corpus's
+//! `perf.py` compares XLA:CPU with `fusebox bench --json` on the same modules.
 
 #![forbid(unsafe_code)]
 
@@ -38,8 +38,8 @@ pub const PROGRAMS: [Case; 6] = [
 ];
 
 /// Returns the text of a chain of `depth` levels. Each value reads the two previous values at
-/// shifted indices. The text is one fusion if `bare`, else a program that the host may split into
-/// several kernels.
+/// shifted indices. If `bare` is true, the text is one fusion. Otherwise the text is a program,
+/// which the host may split into several kernels.
 pub fn sharing_chain(depth: usize, bare: bool) -> String {
     let mut text = String::from(if bare { "fusion {\n" } else { "HloModule chain\nENTRY main {\n" });
     text += "  x0 = f32[1000] parameter(0)\n  x1 = f32[1000] parameter(1)\n  zero = f32[] constant(0)\n";
@@ -65,7 +65,7 @@ pub fn linked() -> Result<Emitters, Failure> {
     Ok(Emitters { registry: Registry::new(fusebox_bundle::emitters())?, ..Emitters::default() })
 }
 
-/// Returns the loop emitter from the library that cargo built in this program's folder.
+/// Returns the loop emitter from the library that cargo has built in the folder of this program.
 ///
 /// # Errors
 /// If there is no library, or it cannot be loaded.

@@ -1,16 +1,16 @@
-//! The bench set: fusions on which emitters are measured, each in two sizes. `fusebox ab` can also
-//! read the files of the fusions.
+//! The bench set. It consists of fusions on which emitters are measured. Each fusion has two sizes.
+//! `fusebox ab` can also read the files of the fusions.
 
 /// A fusion of the set.
 pub struct BenchFusion {
-    /// The kind of its emitters and the operation, for example `reduce_rows`.
+    /// Name of the fusion: the kind of its emitters and an operation, for example `reduce_rows`.
     pub name: &'static str,
     /// HLO text in the small size.
     pub text: &'static str,
 }
 
 /// Name of each size, and the number that replaces 256 in the text. Arrays of the small size fit
-/// the cores' caches; arrays of the large size do not.
+/// into the caches of the cores. Arrays of the large size do not.
 pub const SIZES: [(&str, &str); 2] = [("small", "256"), ("large", "2048")];
 
 macro_rules! fusions {
@@ -35,7 +35,8 @@ pub const FUSIONS: [BenchFusion; 11] = fusions![
 ];
 
 impl BenchFusion {
-    /// Returns the text with the dimensions 256 replaced by `size`, a number of [`SIZES`].
+    /// Returns the text after replacing each dimension 256 by `size`, which is a number of
+    /// [`SIZES`].
     pub fn of_size(&self, size: &str) -> String {
         self.text.replace(SIZES[0].1, size)
     }

@@ -1,4 +1,4 @@
-//! The text that the builder prints, and the mistakes that it finds.
+//! Checks the text that the builder prints, and the mistakes that the builder detects.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use fusebox_core::builder::{
@@ -10,7 +10,7 @@ use fusebox_core::hlo::{
 };
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 
-/// `root = add(parameter 0, parameter 1)` of `f32[8,4]`.
+/// Returns a fusion that computes `root = add(parameter 0, parameter 1)` of `f32[8,4]`.
 fn addition() -> Fusion {
     let shape = Shape::array(ElementType::F32, vec![8, 4]);
     let instructions = vec![
@@ -122,7 +122,7 @@ fn fastmath_and_control_flow() {
     assert!(text.contains("\"scf.condition\"("), "{text}");
 }
 
-/// The error of `finish` after these calls.
+/// Returns the error of `finish` after these calls of the builder.
 fn mistake(record: impl FnOnce(&mut FunctionBuilder)) -> String {
     let mut b = FunctionBuilder::new("f");
     record(&mut b);
@@ -192,8 +192,8 @@ fn mistakes_name_the_operation() {
     assert_eq!(yielded, "function f: scf.for: has a region that yields (i1), it must yield (index)");
 }
 
-/// An error names the line of the builder's caller, even if the call is in a closure that the
-/// builder calls.
+/// Checks that an error names the line that calls the builder, even if the call is in a closure
+/// that the builder itself calls.
 #[test]
 fn mistakes_name_the_line() {
     let line = |record: &dyn Fn(&mut FunctionBuilder) -> u32| {
@@ -241,7 +241,8 @@ fn mistakes_name_the_line() {
     assert!(error.contains(&format!("[{}:{line}]", file!())), "{error}");
 }
 
-/// Every memory access has a location: the HLO instruction, or the line of Rust code.
+/// Checks that every memory access has a location. The location is an HLO instruction or a line of
+/// Rust code.
 #[test]
 fn accesses_have_places() {
     let mut b = FunctionBuilder::new("f");
@@ -301,7 +302,7 @@ fn literals_of_formulas_take_the_type_they_meet() {
     let narrow = written(Scalar::I8, -1);
     assert!(narrow.contains("value = -1 : i8"), "{narrow}");
     assert_eq!(narrow.matches("arith.constant").count(), 1, "each is there once: {narrow}");
-    // Constants have at most 64 bits. A wider one is sign-extended.
+    // Constants have at most 64 bits. For a wider type, the constant is sign-extended.
     let wide = written(Scalar::Int(128), -1);
     assert!(wide.contains("value = -1 : i64") && wide.contains("\"arith.extsi\"(%1) : (i64) -> i128"), "{wide}");
 }

@@ -1,12 +1,13 @@
-//! The corpus, if `FUSEBOX_CORPUS` names its folder. Every program parses and verifies, and its
-//! text and protobuf read back as the same module.
+//! Checks all programs of the corpus, if `FUSEBOX_CORPUS` names its folder. Every program must
+//! parse and verify. If the program is printed as text or serialised as protobuf and read again,
+//! the result must be the same module.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::path::PathBuf;
 
 use fusebox_core::hlo::{Module, PrintOptions, parse_module, print_module_with, read_proto, verify, write_proto};
 
-/// Names and texts of all programs.
+/// Returns the names and texts of all programs.
 fn programs() -> Vec<(String, String)> {
     let Some(folder) = std::env::var_os("FUSEBOX_CORPUS") else {
         eprintln!("FUSEBOX_CORPUS is not set: nothing to read");

@@ -1,10 +1,10 @@
-//! Float formats compared with an independent definition.
+//! Compares float formats with an independent definition.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
-/// Values from the Python package ml_dtypes: largest number, exponent of the smallest number, bits
-/// of 1, number of NaNs.
+/// Compares formats with values from the Python package ml_dtypes: the largest number, the exponent
+/// of the smallest number, the bits of 1, and the number of NaNs.
 #[test]
 fn formats_are_those_of_ml_dtypes() {
     use ElementType as T;

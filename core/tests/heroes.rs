@@ -1,4 +1,4 @@
-//! Heroes of fusions.
+//! Checks the heroes of fusions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::analysis::{hero_of, hero_to_root, moves_elements};
@@ -7,8 +7,8 @@ use fusebox_core::hlo::{Opcode, parse_module};
 
 const ADD: &str = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }\n";
 
-/// Returns for each root the name of the hero and the reason. Heroes are reductions, concatenates
-/// and transposes that move elements. Each opcode is a form.
+/// Returns, for each root, the name of the hero and the reason. Heroes are reductions, concatenates
+/// and transposes that move elements. The form of a hero is its opcode.
 fn found(body: &str) -> Vec<(Option<String>, String)> {
     let module = parse_module(&format!("{ADD}\nfusion {{ {body} }}"), "test.hlo").unwrap();
     let fusion = Fusion::new("k", module).unwrap();

@@ -1,4 +1,4 @@
-//! Inference of shapes from operands and attributes.
+//! Checks the inference of shapes from operands and attributes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::hlo::{Opcode, WindowDim, parse_module, verify, window_output_size};
@@ -34,7 +34,7 @@ pair {
 ENTRY e {
 ";
 
-/// The inferred shape of the last instruction, whose text omits it.
+/// Returns the inferred shape of the last instruction. The text omits this shape.
 fn inferred(parameters: &[&str], operation: &str) -> Result<String, String> {
     let mut text = String::from(PRELUDE);
     for (number, shape) in parameters.iter().enumerate() {
@@ -49,7 +49,7 @@ fn inferred(parameters: &[&str], operation: &str) -> Result<String, String> {
     }
 }
 
-/// Operand shapes, operation, result shape.
+/// Each case has the shapes of the operands, the operation, and the shape of the result.
 const CASES: &[(&[&str], &str, &str)] = &[
     (&["f32[2,3]"], "negate(p0)", "f32[2,3]"),
     (&["c64[2,3]"], "abs(p0)", "f32[2,3]"),
@@ -175,7 +175,7 @@ fn windows_do_not_overflow() {
     assert_eq!(window_output_size(i64::MAX, &WindowDim { base_dilation: 2, ..window(1, 1, 0) }), None);
 }
 
-/// Operand shapes, operation, words of the message.
+/// Each case has the shapes of the operands, the operation, and words of the message.
 const REFUSED: &[(&[&str], &str, &str)] = &[
     (
         &["s8[1,3,1]", "u8[3,1,1]"],

@@ -1,4 +1,4 @@
-//! A parsed module prints and serialises to texts and bytes that read back as the same module.
+//! Checks that a module is the same after it has been printed or serialised and read again.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use fusebox_core::hlo::{
@@ -15,7 +15,8 @@ fn parsed(text: &str) -> Module {
     module
 }
 
-/// Prints in both styles, serialises, and compares.
+/// Prints the module in both styles, serialises it, reads the results, and compares them with the
+/// module.
 fn assert_survives(module: &Module) {
     for percent in [false, true] {
         let text = print_module_with(module, &PrintOptions { percent, ..PrintOptions::default() });
@@ -113,7 +114,7 @@ fn text_without_entry_is_bare() {
     }
 }
 
-/// Names that other protobuf writers may choose, and misleading names.
+/// Names that other writers of protobuf may choose, and misleading names.
 const STRANGE_NAMES: &[&str] = &[
     "",
     " ",
@@ -190,7 +191,7 @@ fn names_that_only_protobuf_can_hold_give_way_to_others() {
             verify(&read)
                 .unwrap_or_else(|faults| panic!("{first:?} {second:?}: {}\n{}", faults[0], print_module(&read)));
             assert_survives(&read);
-            // A name that text can express stays unchanged.
+            // If text can express a name, the name stays unchanged.
             if !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
                 assert_eq!(read.computations[0].name, first);
             }
@@ -242,7 +243,7 @@ fn constants_are_read_to_the_bit() {
     assert_eq!(value("s32[0,2]", "{ }"), []);
 }
 
-/// A module with a single constant.
+/// Returns a module with a single constant.
 fn constant_module(element_type: ElementType, dims: Vec<i64>, data: Vec<u8>) -> Module {
     let literal = ArrayLiteral::new(element_type, dims.clone(), data).unwrap();
     let shape = Shape::Array(ArrayShape::new(element_type, dims));
@@ -260,7 +261,7 @@ fn constant_module(element_type: ElementType, dims: Vec<i64>, data: Vec<u8>) -> 
     module
 }
 
-/// Arbitrary valid bits of an element of the type in a literal.
+/// Returns the bytes of an arbitrary valid element of this type, as a literal stores them.
 fn element(element_type: ElementType, random: u64) -> Vec<u8> {
     let bits = element_type.bits();
     let size = element_type.byte_size();

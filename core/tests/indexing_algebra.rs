@@ -1,5 +1,6 @@
-//! The algebra of indices: splitting and joining an index returns the same index. Values, ranges
-//! and divisors of random expressions are right at every point, for all numbers in them.
+//! Checks the algebra of indices. If an index is split and joined, the result must be the same
+//! index. The values, ranges and divisors of random expressions must be right at every point,
+//! whatever numbers the expressions contain.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::indexing::{Algebra, Expr, Interval, Ix};
@@ -10,7 +11,7 @@ fn leaf(indices: &mut Algebra, size: i64) -> Ix {
     indices.leaf(Interval::from_size(size), 0)
 }
 
-/// The row-major number of `coordinates` in `shape`.
+/// Returns the row-major number of `coordinates` in `shape`.
 fn linear(indices: &mut Algebra, coordinates: &[Ix], shape: &[i64]) -> Ix {
     let mut sum = indices.constant(0);
     for (&coordinate, &size) in coordinates.iter().zip(shape) {
@@ -62,7 +63,7 @@ fn block_thread_and_lane_split_where_they_meet_a_dimension() {
     let mut indices = Algebra::default();
     let (block, thread, lane) = (leaf(&mut indices, 64), leaf(&mut indices, 128), leaf(&mut indices, 4));
     let number = linear(&mut indices, &[block, thread, lane], &[64, 128, 4]);
-    // Rows have 512 elements: the row is the block, and the column needs no division.
+    // A row has 512 elements. So the row is the block, and the column needs no division.
     assert_eq!(indices.floor_div(number, 512), block);
     let column = indices.modulo(number, 512);
     assert_eq!(column, linear(&mut indices, &[thread, lane], &[128, 4]));
@@ -96,7 +97,7 @@ fn deep_chains_stay_small() {
         let sum = indices.add(half, fresh);
         x = indices.add(sum, x);
     }
-    // The number of the next expression is the count of all expressions before it.
+    // The number of the next expression is the count of all earlier expressions.
     let last = format!("{:?}", leaf(&mut indices, 1001));
     let count: u32 = last.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
     assert!(count < 40_000, "{count} expressions");
@@ -116,7 +117,8 @@ fn numbers_that_overflow_are_not_combined() {
     assert_eq!(value(&indices, twice, &[3]), 3i64.wrapping_mul(i64::MAX).wrapping_mul(2));
     let sum = indices.add(scaled, scaled);
     assert_eq!(value(&indices, sum, &[3]), value(&indices, twice, &[3]));
-    // 2^40 · 2^30 · y is a multiple of 2^40; overflow of 64 bits must not yield another divisor.
+    // 2^40 · 2^30 · y is a multiple of 2^40. The overflow of 64 bits must not yield another
+    // divisor.
     let y = indices.leaf(Interval::from_size(100), 0);
     let z = indices.leaf(Interval::from_size(100), 0);
     let (large, small) = (indices.scaled(y, 1 << 40), indices.scaled(z, 1 << 30));
@@ -126,14 +128,16 @@ fn numbers_that_overflow_are_not_combined() {
     assert_eq!(indices.divisibility(sum), 1);
 }
 
-/// The value of an expression's written form, for these values of the leaves.
+/// Returns the value of an expression for these values of the leaves. Evaluates the written form of
+/// the expression.
 fn value(indices: &Algebra, ix: Ix, leaves: &[i64]) -> i64 {
     indices.write(ix, &mut std::collections::HashMap::new(), &Expr::dim).eval(leaves, &[], &[])
 }
 
 const LEAVES: [(i64, i64); 3] = [(0, 5), (-4, 3), (2, 9)];
 
-/// A step on the expressions so far: operation, indices of its operands, a number.
+/// A step that creates an expression from the expressions so far. It consists of an operation, the
+/// indices of the operands, and a number.
 type Step = (u8, prop::sample::Index, prop::sample::Index, i64);
 
 fn number() -> impl Strategy<Value = i64> {
@@ -148,8 +152,8 @@ fn step() -> impl Strategy<Value = Step> {
     (0u8..10, any::<prop::sample::Index>(), any::<prop::sample::Index>(), number())
 }
 
-/// Applies the operation to expressions, and returns it as a function of numbers, which is `None`
-/// on overflow.
+/// Applies the operation to expressions. Also returns the operation as a function of numbers. This
+/// function returns `None` on overflow.
 fn apply(indices: &mut Algebra, step: &Step, a: Ix, b: Ix) -> (Ix, impl Fn(i128, i128) -> Option<i128> + use<>) {
     let &(operation, _, _, number) = step;
     let divisor = number.checked_abs().unwrap_or(7).max(1);
@@ -194,7 +198,7 @@ proptest! {
         let mut indices = Algebra::default();
         let leaves = LEAVES.map(|(lower, upper)| indices.leaf(Interval::new(lower, upper), 0));
         let points: Vec<[i64; 3]> = (0..60).map(|i| {
-            // Corners first, then points spread over the box.
+            // Check the corners first, and then points that are distributed over the box.
             let pick = |at: usize| {
                 let (lower, upper) = LEAVES[at];
                 if i < 8 { [lower, upper][i >> at & 1] } else { lower + (i as i64 * [7, 5, 3][at]) % (upper - lower + 1) }
@@ -207,7 +211,7 @@ proptest! {
             let ((a, x), (b, y)) = (step.1.get(&known).clone(), step.2.get(&known).clone());
             let (ix, on_numbers) = apply(&mut indices, step, a, b);
             let values: Vec<_> = x.iter().zip(&y).map(|(x, y)| on_numbers((*x)?, (*y)?)).collect();
-            // An expression that overflows at some point guarantees nothing.
+            // If an expression overflows at some point, it guarantees nothing.
             if values.iter().any(Option::is_none) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Maps of every operation of the corpus, if `FUSEBOX_CORPUS` names its folder.
+//! Checks the maps of every operation of the corpus, if `FUSEBOX_CORPUS` names its folder.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use fusebox_core::hlo::{Module, Shape, parse_module};
 use fusebox_core::indexing::{Coverage, Indexing, Reading, check_coverage, describe, input_to_output, output_to_input};
 
-/// Most points of a box to compare; the test skips larger ones.
+/// Largest number of points of a box that the test compares. The test skips larger boxes.
 const ENUMERATED: u64 = 4096;
 
 fn modules() -> Vec<(String, Module)> {

@@ -1,5 +1,5 @@
-//! Exact cover by several maps: algebra and enumeration of all points agree, and the cost of
-//! algebra does not grow with the array.
+//! Checks whether several maps together cover an array exactly. Algebra and the enumeration of all
+//! points must agree, and the cost of algebra must not grow with the size of the array.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::HashMap;
@@ -13,8 +13,8 @@ use fusebox_core::indexing::{
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// A part of an array: per dimension its first element, the stride of its elements, and their
-/// number.
+/// A part of an array. For each dimension, holds the first index, the stride, and the number of
+/// indices.
 #[derive(Clone, Debug)]
 struct Piece(Vec<[i64; 3]>);
 
@@ -23,7 +23,8 @@ impl Piece {
         Piece(shape.iter().map(|&size| [0, 1, size]).collect())
     }
 
-    /// Splits the piece along a dimension, in two contiguous parts or in even and odd elements.
+    /// Splits the piece along a dimension. The results are two contiguous parts, or the even and
+    /// the odd elements.
     fn cut(&self, dimension: usize, at: i64, interleaved: bool) -> Vec<Piece> {
         let [first, distance, size] = self.0[dimension];
         let parts = if interleaved {
@@ -58,7 +59,8 @@ impl Piece {
     }
 }
 
-/// Maps of an array's pieces after some cuts, each piece distributed to threads.
+/// Cuts an array into pieces, and distributes each piece to threads. Returns the maps of the
+/// pieces.
 fn parts(shape: &[i64], cuts: &[(usize, usize, i64, bool)], threads: i64, lanes: i64) -> Vec<IndexingMap> {
     let mut pieces = vec![Piece::whole(shape)];
     for &(piece, dimension, at, interleaved) in cuts {
@@ -68,12 +70,12 @@ fn parts(shape: &[i64], cuts: &[(usize, usize, i64, bool)], threads: i64, lanes:
     pieces.iter().map(|piece| piece.dealt(threads, lanes)).collect()
 }
 
-/// The map with its results linearised to positions in the array.
+/// Returns the map with linearised results: the results are positions in the array.
 fn flattened(map: &IndexingMap, shape: &[i64]) -> IndexingMap {
     IndexingMap { results: vec![linearize(&map.results, shape)], ..map.clone() }
 }
 
-/// Plants a fault that a plan must not have.
+/// Adds a fault that a plan must not have.
 fn damage(maps: &mut Vec<IndexingMap>, which: usize, how: u32) {
     let at = which % maps.len();
     match how {
@@ -88,7 +90,7 @@ fn damage(maps: &mut Vec<IndexingMap>, which: usize, how: u32) {
     }
 }
 
-/// Number of visits per element.
+/// Returns the number of visits of each element.
 fn reached(maps: &[IndexingMap]) -> HashMap<Vec<i64>, usize> {
     let mut reached = HashMap::new();
     for map in maps {
@@ -120,7 +122,7 @@ proptest! {
             maps = maps.iter().map(|map| flattened(map, &shape)).collect();
             target = vec![shape.iter().product()];
         }
-        // Algebra need not decide linearised indices, where lanes may cross the cuts.
+        // For linearised indices, lanes may cross the cuts, so algebra need not decide these cases.
         let is_plain = fault.is_none() && !flat;
         if let Some((which, how)) = fault {
             damage(&mut maps, which, how);
@@ -148,7 +150,7 @@ proptest! {
 
 #[test]
 fn many_pieces_of_a_large_array_are_decided_without_a_point() {
-    // 500 adjacent operands, with array indices and with linearised ones.
+    // There are 500 adjacent operands. Their indices are array indices or linearised indices.
     let shape = [3000, 500 * 48, 64];
     let piece = |number: i64| Piece(vec![[0, 1, 3000], [number * 48, 1, 48], [0, 1, 64]]);
     let maps: Vec<IndexingMap> = (0..500).map(|number| piece(number).dealt(128, 4)).collect();
@@ -157,7 +159,7 @@ fn many_pieces_of_a_large_array_are_decided_without_a_point() {
     assert_eq!(check_coverage_within(&maps, &shape, Coverage::ExactlyOnce, 0), Ok(Proof::Structural));
     let elements = [shape.iter().product()];
     assert_eq!(check_coverage_within(&flat, &elements, Coverage::ExactlyOnce, 0), Ok(Proof::Structural));
-    // The check detects a missing operand without evaluating a point either.
+    // The check also detects a missing operand without evaluating a point.
     let missing = check_coverage_within(&maps[1..], &shape, Coverage::ExactlyOnce, 0);
     let (points, elements) = (3000 * 48 * 64 * 499, 3000 * 48 * 64 * 500);
     assert_eq!(missing, Err(Violation::Count { points, elements }));

@@ -1,4 +1,5 @@
-//! Inversion of maps, and the check that relies on it: a plan writes every element once.
+//! Checks the inversion of maps. Also tests the check that a plan writes every element once, which
+//! relies on inversion.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::HashMap;
@@ -67,7 +68,8 @@ fn what_cannot_be_inverted_is_not() {
     }
 }
 
-/// `(th, bl)[lane]` in row-major order over a shape, with a guard for the tail.
+/// Returns a map that distributes a shape to `(th, bl)[lane]` in row-major order, with a guard for
+/// the tail.
 fn launch(shape: &[i64], threads: i64, lanes: i64) -> IndexingMap {
     let elements: i64 = shape.iter().product();
     let blocks = (elements + threads * lanes - 1) / (threads * lanes);
@@ -86,7 +88,8 @@ fn launches_are_proven_without_trying_points() {
 
 #[test]
 fn tiles_are_proven() {
-    // 32 × 32 tiles of a matrix whose sizes are no multiples of 32, with 8 rows of threads.
+    // The tiles of a matrix have 32 × 32 elements, and a block has 8 rows of threads. The sizes of
+    // the matrix are not multiples of 32.
     let tile = map("(th, bl)[s0] -> ((bl floordiv 4) * 32 + (th floordiv 32) + s0 * 8, (bl mod 4) * 32 + th mod 32), \
          domain: th in [0, 255], bl in [0, 11], s0 in [0, 3], \
          (bl floordiv 4) * 32 + (th floordiv 32) + s0 * 8 in [0, 69], (bl mod 4) * 32 + th mod 32 in [0, 120]");
@@ -145,7 +148,7 @@ fn maps_share_a_shape() {
     assert_eq!(missing, Err(Violation::Missing { element: vec![0, 7] }));
     let overlapping = joint(&[left, &right.replace("+ 3", "+ 2")], &[10_000, 7], Coverage::AtMostOnce).unwrap_err();
     assert!(overlapping.to_string().contains("[0, 2] is reached twice"), "{overlapping}");
-    // Sets that are no boxes: even and odd numbers.
+    // Even numbers and odd numbers are sets that are not boxes.
     let even = "(d0) -> (d0 * 2), domain: d0 in [0, 8388607]";
     let odd = "(d0) -> (d0 * 2 + 1), domain: d0 in [0, 8388607]";
     assert_eq!(joint(&[even, odd], &[1 << 24], Coverage::ExactlyOnce), Ok(Proof::Structural));
@@ -165,7 +168,8 @@ fn weaker_demands() {
     assert!(check_coverage(&folded, &[4], Coverage::InBounds).is_err());
 }
 
-/// One step from a shape to another with equally many elements. Returns its map and the new shape.
+/// Applies one step, which converts a shape to a shape with equally many elements. Returns the map
+/// of the step and the new shape.
 fn step(shape: &[i64], choice: u32, amount: usize) -> (IndexingMap, Vec<i64>) {
     let index = dim_exprs(shape.len());
     let (results, target): (Vec<Expr>, Vec<i64>) = match choice {
@@ -195,9 +199,9 @@ fn step(shape: &[i64], choice: u32, amount: usize) -> (IndexingMap, Vec<i64>) {
     (IndexingMap::from_tensor_sizes(results, shape, &[]), target)
 }
 
-/// Up to three steps, then possibly a fault: an offset, a stride, or a constraint. The flag states
-/// that the map must be invertible: it has no fault and at most one reshape (the simplifier may
-/// fail on two without a common boundary).
+/// Composes up to three steps, and possibly adds a fault: an offset, a stride, or a constraint. The
+/// flag states whether the map must be invertible. It must be invertible if it has no fault and at
+/// most one reshape. The simplifier may fail on two reshapes without a common boundary.
 fn chain() -> impl Strategy<Value = (IndexingMap, Vec<i64>, bool)> {
     let start = prop_oneof![
         Just(vec![24i64]),
@@ -227,7 +231,7 @@ fn chain() -> impl Strategy<Value = (IndexingMap, Vec<i64>, bool)> {
     })
 }
 
-/// Results of a map, each with the points that have it.
+/// Returns the results of a map. Each result is listed with the points that have this result.
 fn image(map: &IndexingMap) -> HashMap<Vec<i64>, Vec<Vec<i64>>> {
     let mut image: HashMap<Vec<i64>, Vec<Vec<i64>>> = HashMap::new();
     let _ = map.for_each_point(|point| {
@@ -238,7 +242,7 @@ fn image(map: &IndexingMap) -> HashMap<Vec<i64>, Vec<Vec<i64>>> {
 }
 
 proptest! {
-    // 2,000 chains over shapes of 24 to 84 elements.
+    // Checks 2,000 chains. Their shapes have 24 to 84 elements.
     #![proptest_config(config(2000))]
 
     #[test]
@@ -268,7 +272,8 @@ proptest! {
     }
 }
 
-/// Maps that only a hostile plugin sends: extreme numbers everywhere, divisors of any sign.
+/// Creates maps that only a hostile plugin sends. They contain extreme numbers everywhere, and
+/// positive and negative divisors.
 fn hostile() -> impl Strategy<Value = IndexingMap> {
     let number = prop_oneof![
         Just(i64::MIN),
@@ -321,15 +326,16 @@ proptest! {
         let shape = vec![size; map.results.len()];
         let _ = map.simplify().to_string();
         let _ = map.inverse();
-        // Enumerations and samples take long. Only the proofs before them could fail here.
+        // Enumerations and samples take a long time. In this test, only the proofs that precede
+        // them could fail.
         if map.box_size() < 1000 || map.box_size() == u64::MAX {
             let _ = check_coverage(&map, &shape, Coverage::AtMostOnce);
         }
     }
 }
 
-/// Distributes an array to lanes within one row, threads, blocks and chunks of blocks. A guard
-/// excludes surplus points.
+/// Distributes an array to lanes, threads, blocks and chunks of blocks. All lanes of a thread are
+/// in one row if possible. A guard excludes surplus points.
 fn threads_plan(shape: &[i64], threads: i64, lanes: i64, chunks: i64) -> IndexingMap {
     let units: i64 = shape.iter().product::<i64>() / lanes;
     let blocks = (units + threads * chunks - 1) / (threads * chunks);
@@ -347,7 +353,7 @@ fn threads_plan(shape: &[i64], threads: i64, lanes: i64, chunks: i64) -> Indexin
         .with_constraint(unit, Interval::from_size(units))
 }
 
-/// Distributes rows (or parts of one row) to blocks of one thread.
+/// Distributes an array to blocks of one thread. A block gets whole rows or a part of one row.
 fn slabs_plan(shape: &[i64], blocks: i64, parts: i64) -> IndexingMap {
     let (&minor, outer) = shape.split_last().unwrap();
     let rows: i64 = outer.iter().product();
@@ -366,7 +372,8 @@ fn slabs_plan(shape: &[i64], blocks: i64, parts: i64) -> IndexingMap {
         .with_constraint(point, Interval::from_size(minor))
 }
 
-/// Tiles of a permuted array: `tile` × `tile` over two dimensions, one element of the others.
+/// Distributes a permuted array in tiles. A tile has `tile` × `tile` elements along two dimensions,
+/// and one element along the third.
 fn tiles_plan(rows: i64, batch: i64, columns: i64, tile: i64, step: i64) -> IndexingMap {
     let (down, across) = ((rows + tile - 1) / tile, (columns + tile - 1) / tile);
     let tiles = delinearize(&Expr::dim(1), &[down, batch, across]);
@@ -379,7 +386,7 @@ fn tiles_plan(rows: i64, batch: i64, columns: i64, tile: i64, step: i64) -> Inde
 }
 
 proptest! {
-    // 150 plans of each family.
+    // Checks 150 plans of each family.
     #![proptest_config(config(150))]
 
     #[test]
@@ -406,8 +413,8 @@ proptest! {
     }
 }
 
-/// Every run checks the same cases: a build must not fail for a rule that one case in a million
-/// needs.
+/// Returns a configuration with which every run checks the same cases. If a rule is needed for only
+/// one case in a million, its absence must not make a build fail at random.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

@@ -1,4 +1,4 @@
-//! Maps: canonical form, composition, domains.
+//! Checks the canonical form, the composition and the domains of maps.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::ops::ControlFlow;
@@ -168,7 +168,7 @@ fn any_interval() -> impl Strategy<Value = Interval> {
     (-6i64..20, 0i64..14).prop_map(|(lower, size)| Interval::new(lower, lower + size))
 }
 
-/// Half of the constraints are congruences, which have separate rules.
+/// Creates constraints. Half of them are congruences, because congruences have separate rules.
 fn any_constraint() -> impl Strategy<Value = Constraint> {
     let congruence =
         (any_expr(), 2i64..7, 0i64..7).prop_map(|(e, m, r)| Constraint::new(e.modulo(m), Interval::point(r % m)));
@@ -186,7 +186,7 @@ fn any_map() -> impl Strategy<Value = IndexingMap> {
     )
 }
 
-/// Every point of the box of a map.
+/// Returns every point of the box of a map, with its results.
 fn boxed(map: &IndexingMap) -> Vec<(Vec<i64>, Vec<i64>)> {
     let mut points = Vec::new();
     let unconstrained = IndexingMap { constraints: Vec::new(), ..map.clone() };
@@ -198,7 +198,7 @@ fn boxed(map: &IndexingMap) -> Vec<(Vec<i64>, Vec<i64>)> {
 }
 
 proptest! {
-    // 1,500 maps of up to 2,401 points each.
+    // Checks 1,500 maps. Each map has up to 2,401 points.
     #![proptest_config(config(1500))]
 
     #[test]
@@ -234,8 +234,8 @@ proptest! {
     }
 }
 
-/// Every run checks the same cases: a build must not fail for a rule that one case in a million
-/// needs.
+/// Returns a configuration with which every run checks the same cases. If a rule is needed for only
+/// one case in a million, its absence must not make a build fail at random.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

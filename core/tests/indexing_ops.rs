@@ -1,4 +1,4 @@
-//! Maps of operations and fusions.
+//! Checks the maps of operations and of fusions.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ fn texts(indexing: &Indexing) -> Vec<String> {
     }
 }
 
-/// Maps of every operand of the entry's root.
+/// Returns the maps of every operand of the entry's root.
 fn of_root(module: &Module) -> Vec<Indexing> {
     let entry = module.entry.unwrap();
     output_to_input(module, entry, module.computation(entry).root, 0)
@@ -33,7 +33,7 @@ fn check(entry: &str, expected: &[&[&str]]) {
     relations_agree(&module);
 }
 
-/// Pairs of (output index, operand index) with runtime values, by enumeration of a map.
+/// Enumerates a map. Returns triples of an output index, an operand index, and runtime values.
 fn pairs(reading: &Reading, swapped: bool) -> BTreeSet<(Vec<i64>, Vec<i64>, Vec<i64>)> {
     let mut pairs = BTreeSet::new();
     let _ = reading.map.for_each_point(|point| {
@@ -45,7 +45,7 @@ fn pairs(reading: &Reading, swapped: bool) -> BTreeSet<(Vec<i64>, Vec<i64>, Vec<
     pairs
 }
 
-/// Both directions describe the same relation.
+/// Checks that both directions describe the same relation.
 #[track_caller]
 fn relations_agree(module: &Module) {
     let entry = module.entry.unwrap();
@@ -322,7 +322,7 @@ fn what_is_not_known_is_said() {
     assert_eq!(fusion_maps(&module, module.entry.unwrap())[0].parameters, of_root(&module));
 }
 
-/// Maps of a fusion's parameters.
+/// Returns the maps of a fusion's parameters.
 fn of_fusion(text: &str) -> Vec<Vec<String>> {
     let module = module(text);
     fusion_maps(&module, module.entry.unwrap())[0].parameters.iter().map(texts).collect()

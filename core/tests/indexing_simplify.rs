@@ -1,5 +1,5 @@
-//! The simplifier of expressions: examples for each rule, and random expressions for all rules
-//! together.
+//! Checks the simplifier of expressions. There are examples for each rule, and random expressions
+//! for all rules together.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::indexing::{
@@ -70,7 +70,7 @@ fn small_rests_are_split_off() {
         &[(0, 9), (0, 3), (0, 127), (0, 895)],
         "d1 + ((d0 * 114688 + d2 + d3 * 128) mod 5000) * 4",
     );
-    // These rules keep an inner vector loop contiguous: block, thread, lane.
+    // These rules keep an inner vector loop contiguous. The variables are block, thread and lane.
     check("(d0 * 512 + d1 * 4 + d2) floordiv 28", &[(0, 9), (0, 127), (0, 3)], "(d0 * 128 + d1) floordiv 7");
     check("(d0 * 512 + d1 * 4 + d2) mod 28", &[(0, 9), (0, 127), (0, 3)], "d2 + ((d0 * 128 + d1) mod 7) * 4");
 }
@@ -92,8 +92,8 @@ fn quotient_and_remainder_recombine() {
     check("(d0 * 128) mod 715 + ((d0 * 128) floordiv 715) * 715", &WIDE, "d0 * 128");
     check("d0 - (d0 floordiv 3) * 3", &WIDE, "d0 mod 3");
     check("d1 - (d0 floordiv 3) * 12 + d0 * 4", &WIDE, "d1 + (d0 mod 3) * 4");
-    // The simplifier does not split a coefficient: 24 and 16 keep their common factor, which is the
-    // alignment of an access.
+    // The simplifier does not split a coefficient. So 24 and 16 keep their common factor, which is
+    // the alignment of an access.
     check("(d0 floordiv 8) * 128 + (d0 mod 8) * 24", &WIDE, "(d0 floordiv 8) * 128 + (d0 mod 8) * 24");
     check("d0 floordiv 4 - (d0 floordiv 12) * 3", &WIDE, "(d0 floordiv 4) mod 3");
     check("d0 mod 4 + ((d0 floordiv 4) mod 3) * 4", &WIDE, "d0 mod 12");
@@ -127,7 +127,7 @@ fn linearising_undoes_delinearising() {
     let back: Vec<Expr> = back.iter().map(|e| simplify_expr(e, &bounds)).collect();
     assert_eq!(back, index);
 
-    // By way of a shape without a common boundary.
+    // The second shape has no boundary in common with the first.
     let through = [11, 2, 7, 5, 3];
     let there = delinearize(&linearize(&index, &shape), &through);
     let back = delinearize(&linearize(&there, &through), &shape);
@@ -148,19 +148,19 @@ fn facts_about_sums_are_used() {
 
 #[test]
 fn shared_subexpressions_cost_once() {
-    // As a tree this has 2^200 nodes.
+    // As a tree, this expression has 2^200 nodes.
     let mut expr = Expr::dim(0);
     for i in 0..200 {
         expr = expr.clone().floor_div(3 + i % 2) + expr.modulo(5);
     }
     same_values(&expr);
-    // Nothing simplifies here, and every pass rebuilds the 2^60 nodes.
+    // No part of this expression can be simplified, and every pass rebuilds the 2^60 nodes.
     let mut expr = Expr::dim(0);
     for i in 0..60 {
         expr = (expr.clone() + (i % 5 + 1)).min(expr * 3 + Expr::dim(1));
     }
     same_values(&expr);
-    // A sum in which every pair of terms might combine.
+    // This is a sum in which every pair of terms might combine.
     let terms = (1..120).map(|i| Expr::dim(0).floor_div(i + 1) * (i % 5) + Expr::dim(0).modulo(i + 2) * (i % 7));
     same_values(&terms.reduce(|a, b| a + b).unwrap());
 }
@@ -193,8 +193,8 @@ fn extreme_numbers_do_not_panic() {
 
 const BOUNDS: [(i64, i64); 3] = [(0, 5), (-4, 3), (2, 9)];
 
-/// Expressions as in index computations: sums, constant factors, constant divisors, sometimes a
-/// product, minimum, or maximum.
+/// Creates expressions as they occur in index computations. They have sums, constant factors and
+/// constant divisors, and sometimes a product, a minimum or a maximum.
 fn index_expr() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![(0u32..3).prop_map(Expr::dim), (-20i64..60).prop_map(Expr::constant)];
     leaf.prop_recursive(5, 24, 2, |inner| {
@@ -228,7 +228,7 @@ fn points() -> impl Iterator<Item = [i64; 3]> {
 }
 
 proptest! {
-    // 4,000 expressions at all 384 points each: 1.5 million comparisons.
+    // Checks 4,000 expressions, each at all 384 points. This makes 1.5 million comparisons.
     #![proptest_config(config(4000))]
 
     #[test]
@@ -256,8 +256,8 @@ proptest! {
     }
 }
 
-/// Every run checks the same cases: a build must not fail for a rule that one case in a million
-/// needs.
+/// Returns a configuration with which every run checks the same cases. If a rule is needed for only
+/// one case in a million, its absence must not make a build fail at random.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

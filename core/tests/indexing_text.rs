@@ -1,11 +1,11 @@
-//! The textual form of expressions and maps.
+//! Checks the textual form of expressions and maps.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Any expression, folded or not, with two variables of each kind.
+/// Creates arbitrary expressions with two variables of each kind. Constants may be folded or not.
 fn any_expr() -> impl Strategy<Value = Expr> {
     let constant = prop_oneof![-9i64..10, Just(i64::MIN), Just(i64::MAX)].prop_map(Expr::constant);
     let variable = (0u32..2, 0..3).prop_map(|(i, kind)| match kind {
@@ -49,8 +49,8 @@ fn any_map() -> impl Strategy<Value = IndexingMap> {
     )
 }
 
-/// The printer replaces names that text cannot express by the default ones, so the test does not
-/// compare names.
+/// Removes the names of a map. The printer replaces names that text cannot express by default
+/// names, so the test does not compare names.
 fn without_names(mut map: IndexingMap) -> IndexingMap {
     for variable in map.dims.iter_mut().chain(&mut map.ranges).chain(&mut map.runtime) {
         variable.name.clear();
@@ -120,8 +120,8 @@ fn says_what_is_wrong_and_where() {
     assert!(long.parse::<Expr>().unwrap_err().message.contains("too long"));
 }
 
-/// Every run checks the same cases: a build must not fail for a rule that one case in a million
-/// needs.
+/// Returns a configuration with which every run checks the same cases. If a rule is needed for only
+/// one case in a million, its absence must not make a build fail at random.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

@@ -1,5 +1,5 @@
-//! Distributes nests to one launch: the launch visits every point once, for all values of the
-//! knobs.
+//! Distributes nests of loops to one launch. For all values of the knobs, the launch must visit
+//! every point once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use fusebox_core::device::DeviceDescription;
@@ -16,7 +16,7 @@ fn devices() -> [DeviceDescription; 3] {
     [DeviceDescription::cpu(2), small, DeviceDescription::sm(90)]
 }
 
-/// Returns the distribution after checking it and all its alternatives.
+/// Checks a distribution and all its alternatives. Returns the distribution.
 fn check(nests: &[Nest], device: &DeviceDescription) -> Dealing {
     let dealing = Dealing::new(nests, device, &Configuration::default()).unwrap();
     for configuration in std::iter::once(&dealing.configuration).chain(&dealing.alternatives) {
@@ -54,8 +54,8 @@ fn small_arrays_stay_with_the_core_that_has_them() {
     let device = DeviceDescription::cpu(2);
     let blocks =
         |kib: i64, arithmetic: i64| blocks_for(Cost { bytes: kib << 10, arithmetic: arithmetic << 10 }, &device);
-    // Memory traffic is distributed when no core's cache holds the data, arithmetic as soon as it
-    // outweighs the fetch from another core.
+    // Memory traffic is distributed if no core's cache can hold the data. Arithmetic is distributed
+    // if it takes longer than the fetch from another core.
     assert_eq!([blocks(400, 0), blocks(400, 400), blocks(600, 0), blocks(100, 800)], [1, 1, 4, 6]);
     assert_eq!(blocks(0, 100), 1);
     // Every core gets the same number of blocks.
@@ -67,15 +67,17 @@ fn small_arrays_stay_with_the_core_that_has_them() {
 fn blocks_follow_the_work() {
     let device = DeviceDescription::cpu(4);
     let blocks = |share: &IndexingMap| share.constraints.first().map(|constraint| constraint.bounds.size());
-    // Both nests together are worth 64 tasks; the larger one gets three quarters of them.
+    // Both nests together have enough work for 64 tasks. The larger nest gets three quarters of the
+    // tasks.
     let dealing = check(&[nest(&[3 << 20], 8, 1), nest(&[1 << 20], 8, 1)], &device);
     assert_eq!((dealing.launch.blocks, blocks(&dealing.shares[0].map)), (64, Some(48)));
-    // Fifty nests that together are worth one task.
+    // Fifty nests together have enough work for only one task.
     let dealing = check(&vec![nest(&[10], 8, 1); 50], &device);
     assert_eq!(dealing.launch.blocks, 1);
 }
 
-/// A division by five for each row of five elements would take longer than the copy.
+/// Checks that short rows need no divisions. A division by five for each row of five elements would
+/// take longer than the copy.
 #[test]
 fn short_rows_need_no_divisions() {
     let map = |dims: &[i64], blocks: i64| {
@@ -89,9 +91,9 @@ fn short_rows_need_no_divisions() {
     assert_eq!(map(&[40_000, 5, 5], 32), "(th, bl)[row, inner, point] -> (bl * 1250 + row, inner, point)");
     assert_eq!(map(&[512, 512, 3], 12), "(th, bl)[row, inner, point] -> (bl * 43 + row, inner, point)");
     assert_eq!(map(&[1, 40, 6, 7, 4], 1), "(th, bl)[row, inner, s2, point] -> (0, row, inner, s2, point)");
-    // Blocks of complete groups of 15 rows would be uneven.
+    // If blocks consisted of complete groups of 15 rows, the blocks would be uneven.
     assert_eq!(map(&[2, 15, 5], 10), "(th, bl)[row, point] -> (bl floordiv 5, row + (bl mod 5) * 3, point)");
-    // Shifts and masks cost little.
+    // Divisions by powers of two are allowed, because shifts and masks cost little.
     assert_eq!(map(&[40, 4, 4], 1), "(th, bl)[row, point] -> (row floordiv 4, row mod 4, point)");
     assert_eq!(map(&[40, 1, 6], 1), "(th, bl)[row, point] -> (row, 0, point)");
 }

@@ -1,8 +1,8 @@
-//! Malformed modules: the compiler refuses each with the right messages at the right locations, and
-//! nothing panics or overflows the stack.
+//! Checks malformed modules. The compiler must refuse each module with the right messages at the
+//! right locations. It must not panic or overflow the stack.
 //!
-//! `malformed/NAME.hlo` is the module, `malformed/NAME.expected` its messages without caret lines.
-//! `FUSEBOX_BLESS=1` updates the expected messages.
+//! `malformed/NAME.hlo` is the module, and `malformed/NAME.expected` contains its messages without
+//! caret lines. `FUSEBOX_BLESS=1` updates the expected messages.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use fusebox_core::hlo::{Diagnostic, parse_module, read_proto, verify, write_proto};
 
-/// Parses and verifies a text.
+/// Parses and verifies a text, and returns the faults.
 fn faults(text: &str, file: &str) -> Vec<Diagnostic> {
     match parse_module(text, file) {
         Err(faults) => faults,
@@ -130,7 +130,7 @@ fn truncated_text_is_refused_at_every_length() {
     assert_eq!(faults(text, "m.hlo"), []);
     let first_computation_ends = text.find("ENTRY").unwrap();
     for length in 0..text.len() - 2 {
-        // A prefix that ends just after a complete computation is a module.
+        // A prefix is a module if it ends just after a complete computation.
         let whole = (first_computation_ends - 3..=first_computation_ends).contains(&length);
         let found = faults(&text[..length], "m.hlo");
         assert!(whole || !found.is_empty(), "accepted:\n{}", &text[..length]);

@@ -1,4 +1,4 @@
-//! The requirements on a plan, which an emitter's own tests may check.
+//! Tests the check of the requirements on a plan. The tests of an emitter may also call this check.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use fusebox_core::device::DeviceDescription;
@@ -6,7 +6,8 @@ use fusebox_core::emitter::{Fusion, LaunchDimensions, OutputPlan, Plan, PlanFaul
 use fusebox_core::hlo::parse_module;
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 
-/// The fault of a plan with this output and with one thread per element, for an array of 64.
+/// Returns the fault of a plan with this output, for an array of 64 elements. The plan has one
+/// thread per element.
 fn fault(output: OutputPlan) -> Option<PlanFault> {
     let text = "f { x = f32[64] parameter(0)\n  y = f32[32] parameter(1)\n  ROOT r = f32[64] negate(x) }";
     let fusion = Fusion::new("f", parse_module(text, "test").unwrap()).unwrap();
@@ -31,8 +32,8 @@ fn every_element_is_written_once_or_as_the_plan_says() {
         let found = fault(OutputPlan::unique(written(element)));
         assert!(matches!(found, Some(PlanFault::Coverage { .. })), "{found:?}");
     }
-    // An update may leave elements unwritten if its output starts from a parameter of the same size
-    // in bytes.
+    // An update may leave elements unwritten if the initial content of its output is a parameter of
+    // the same size in bytes.
     let half = written(thread().floor_div(2));
     assert_eq!(fault(OutputPlan { mode: WriteMode::Atomic, ..OutputPlan::in_place(half.clone(), 0) }), None);
     for initial in [1, 2] {

@@ -1,4 +1,5 @@
-//! The plugin boundary: messages arrive unchanged, and invalid messages do no harm.
+//! Checks the plugin boundary. Messages must arrive unchanged, and invalid messages must do no
+//! harm.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use fusebox_core::device::DeviceDescription;
@@ -107,7 +108,7 @@ fn a_plan_arrives_whole() {
     assert_eq!(decode_plan(message, &fusion).unwrap_err().to_string(), "it visits nobody, which the fusion lacks");
 }
 
-/// Absent fields read as their defaults.
+/// Checks that absent fields get their defaults.
 #[test]
 fn what_older_libraries_leave_out_reads_as_unsaid() {
     let verdict = |verdict: &Verdict| Verdict::from(schema::Verdict::from(verdict));
@@ -167,7 +168,7 @@ fn answers_and_failures() {
 }
 
 proptest! {
-    /// A library answers any bytes without a panic.
+    /// Checks that a library answers arbitrary bytes without a panic.
     #[test]
     fn anything_is_answered(bytes in prop::collection::vec(any::<u8>(), 0..64), at in 0usize..400, value: u8) {
         Response::decode(&*serve(|| vec![Box::new(Echo)], &bytes)).unwrap();

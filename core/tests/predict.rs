@@ -1,4 +1,4 @@
-//! Requirements on predicted times: the ratios between plans for one fusion.
+//! Checks requirements on predicted times. They concern the ratios between plans for one fusion.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,7 +14,8 @@ fn fusion(text: &str) -> Fusion {
     Fusion::new("f", parse_module(&format!("{SUM}f {{ {text} }}"), "test.hlo").unwrap()).unwrap()
 }
 
-/// A plan whose only output is written at this map. The launch has the map's threads and blocks.
+/// Returns a plan with one output. The map `written` states where each thread writes. The launch
+/// has the threads and blocks of this map.
 fn plan(written: &str) -> Plan {
     let map: IndexingMap = written.parse().unwrap();
     let [threads, blocks] = [0, 1].map(|dim| map.dims[dim].bounds.size());
@@ -27,13 +28,13 @@ fn visit(fusion: &Fusion, map: &str, value: &str, given: &[&str]) -> Visit {
     Visit { map: map.parse().unwrap(), values: vec![id(value)], given: given.iter().map(|name| id(name)).collect() }
 }
 
-/// Predicted microseconds without the launch.
+/// Returns the predicted time in microseconds, without the time of the launch.
 fn time(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> f64 {
     assert_eq!(check_plan(plan, fusion, device), Ok(()));
     (predict(plan, fusion, device).seconds - device.launch_seconds) * 1e6
 }
 
-/// Two cores that start their blocks immediately.
+/// Returns a cpu with two cores that start their blocks immediately.
 fn cpu() -> DeviceDescription {
     DeviceDescription { share_seconds: 0.0, ..DeviceDescription::cpu(2) }
 }
@@ -65,8 +66,9 @@ fn threads_of_a_warp_that_read_across_memory_fetch_whole_pieces_of_lines() {
     assert!(across > 2.0 * along && across < 10.0 * along, "{across} {along}");
 }
 
-/// Without regrouping, each combination waits for the previous one. A kernel with several partial
-/// results states its visits. On a cpu, sums are vectorised and maxima are not.
+/// Checks chains of combinations. Without regrouping, each combination waits for the previous
+/// combination. A kernel with several partial results states its visits. On a cpu, sums are
+/// vectorised, but maxima are not.
 #[test]
 fn what_one_thread_combines_waits_for_each_addition_unless_it_is_regrouped() {
     let sums = fusion(
@@ -94,7 +96,8 @@ fn what_one_thread_combines_waits_for_each_addition_unless_it_is_regrouped() {
     assert!(alone > 10.0 * shared, "{alone} {shared}");
 }
 
-/// One plan computes the sum once per row, the other once per element.
+/// Compares two plans. The first plan computes the sum once per element, and the second computes it
+/// once per row.
 #[test]
 fn what_is_given_is_not_computed_again() {
     let share = fusion(
@@ -108,7 +111,8 @@ fn what_is_given_is_not_computed_again() {
     assert!(again > 50.0 * once, "{again} {once}");
 }
 
-/// The maximum of all elements does not depend on the element that the sum adds.
+/// Checks a value that does not depend on a loop: the maximum of all elements does not depend on
+/// the element that the sum adds.
 #[test]
 fn what_does_not_depend_on_a_loop_is_computed_before_it() {
     let shifted = |largest: &str| {
@@ -201,7 +205,7 @@ fn other_work_counts() {
     ] {
         assert!(with(work.clone()) > 2.0 * none, "{work:?}");
     }
-    // The prediction is finite for any stated work.
+    // The prediction is finite, whatever work the plan states.
     for nonsense in [f64::NAN, f64::INFINITY, -1e30] {
         let work = Work { additions: nonsense, tile_bytes: nonsense, waits: nonsense, ..Work::default() };
         assert_eq!(predict(&Plan { work, ..plan(written) }, &copy, &gpu), predict(&plan(written), &copy, &gpu));
@@ -225,7 +229,7 @@ fn what_another_core_has_written_takes_longer_to_fetch_than_to_compute_with() {
     };
     let (small, large) = (rows(64, "negate"), rows(2048, "negate"));
     assert!(is_alone(&small, 0) && !is_alone(&large, 0));
-    // If both cores still have most of their operands in their caches, they fetch less.
+    // If the caches of both cores still hold most of the operands, the cores fetch less.
     let several = rows(100, "exponential");
     assert!(is_alone(&several, 0) && !is_alone(&several, several.0.read + several.0.written));
     // One core always runs a kernel of one block.
@@ -272,7 +276,8 @@ fn visits_must_be_of_the_launch_and_of_the_fusion() {
     assert!(fault(Visit { map: other.parse().unwrap(), ..good }).contains("the launch says"));
 }
 
-/// A plugin's visits may be arbitrary: predicting them takes little time and does not overflow.
+/// Checks that arbitrary visits, which a plugin may state, are predicted in little time and without
+/// overflow.
 #[test]
 fn loops_longer_than_numbers_are_predicted_too() {
     let fusion = fusion("x = f32[1024] parameter(0)\n ROOT y = f32[1024] negate(x)");
@@ -292,7 +297,7 @@ fn loops_longer_than_numbers_are_predicted_too() {
     }
 }
 
-/// A sum of rows, and the additional work that a plan states.
+/// Checks a sum of rows, and the additional work that a plan states.
 #[test]
 fn a_prediction_is_the_sum_of_its_parts() {
     let sums = fusion(
@@ -307,7 +312,7 @@ fn a_prediction_is_the_sum_of_its_parts() {
     let of: Vec<&[InstrId]> = parts.visits.iter().map(|(values, _)| values.as_slice()).collect();
     assert_eq!(of, [plan.visits[0].values.as_slice(), plan.visits[1].values.as_slice()]);
     let [elements, results] = [parts.visits[0].1, parts.visits[1].1];
-    // Only the first visit reads x, once, from memory.
+    // Only the first visit reads x from memory, and it reads x once.
     assert!((elements.bytes / (4 << 20) as f64 - 1.0).abs() < 0.01 && results.bytes == 0.0, "{parts:?}");
     assert!(elements.additions > 100.0 * results.additions && parts.writes.bytes >= 4096.0, "{parts:?}");
     assert_eq!(parts.work.additions, 1e6 + 2.0 * 128.0);
@@ -332,9 +337,9 @@ fn small_windows_are_computed_for_neighbouring_points_at_once() {
     };
     let copy = fusion("x = f32[56,56,64] parameter(0)\n ROOT y = f32[56,56,64] negate(x)");
     let copied = time(&plan(map), &copy, &cpu());
-    // Nine vector maxima per point, from cache lines that are read once for all channels.
+    // A point needs nine maxima of vectors. Each cache line is read once for all channels.
     let [small, large] = [58, 65].map(|size| time(&plan(map), &pooled(size), &cpu()));
     assert!(small > copied && small < 10.0 * copied, "{small} {copied}");
-    // Loops that are not unrolled combine one element after another.
+    // A loop that is not unrolled combines one element after another.
     assert!(large > 20.0 * small, "{large} {small}");
 }

@@ -1,4 +1,4 @@
-//! Analysis of fusions with reductions.
+//! Checks the analysis of fusions with reductions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::analysis::{ReductionFusion, ReductionKind, Start, reductions};
@@ -21,7 +21,8 @@ fn fusion(body: &str) -> Fusion {
     Fusion::new("k", module).unwrap()
 }
 
-/// Per group: canonical sizes, heroes, roots with the numbers of their heroes, side outputs.
+/// A group of reductions: its canonical sizes, its heroes, its roots with the numbers of their
+/// heroes, and its side outputs.
 type Described = (String, Vec<String>, Vec<(String, Vec<usize>)>, Vec<String>);
 
 fn described(body: &str) -> Vec<Described> {

@@ -1,4 +1,4 @@
-//! Normal forms of transposes, and fusions around them.
+//! Checks the normal forms of transposes, and fusions that contain transposes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::analysis::{NormalTranspose, RootPlace, TransposeFusion};
@@ -30,7 +30,7 @@ fn units_go_and_runs_merge() {
     assert_eq!(form(&[1, 1], &[1, 0]), (vec![], vec![]));
 }
 
-/// The normal form and the transpose map every position equally.
+/// Checks that the normal form and the transpose map every position to the same position.
 #[test]
 fn the_normal_form_moves_the_same_positions() {
     let cases: [(&[i64], &[i64]); 6] = [
@@ -48,7 +48,7 @@ fn the_normal_form_moves_the_same_positions() {
     }
 }
 
-/// For each element of the result, its position in the operand.
+/// Returns, for each element of the result, its position in the operand.
 fn moved(dims: &[i64], permutation: &[i64]) -> Vec<i64> {
     let result: Vec<i64> = permutation.iter().map(|&p| dims[p as usize]).collect();
     let count: i64 = dims.iter().product();

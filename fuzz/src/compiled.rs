@@ -1,4 +1,4 @@
-//! Compiles modules as the program `fusebox` does.
+//! Compiles modules in the same way as the program `fusebox`.
 
 use fusebox_compiler::{Cache, CompileError, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_core::device::DeviceDescription;
@@ -20,7 +20,8 @@ pub fn registry() -> Result<Registry, String> {
     Registry::new(fusebox_bundle::emitters()).map_err(|error| error.to_string())
 }
 
-/// Returns options to compile for this target with these emitters, up to this phase, on one thread.
+/// Returns options that compile for this target with these emitters. Compilation ends after this
+/// phase and uses one thread.
 pub fn options(target: Target, device: DeviceDescription, registry: Registry, until: Phase) -> Options {
     let emitters = Emitters { registry, ..Emitters::default() };
     Options {
@@ -38,7 +39,7 @@ pub fn options(target: Target, device: DeviceDescription, registry: Registry, un
     }
 }
 
-/// Compiles a module to an executable. Returns the compiler's error if it fails.
+/// Compiles a module to an executable. If compilation fails, returns the compiler's error.
 pub fn executable(source: &Source, place: Place, registry: &Registry) -> Result<Executable, CompileError> {
     let (target, device) = match place {
         Place::Cpu => (Target::cpu(), DeviceDescription::cpu(1)),

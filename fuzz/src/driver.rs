@@ -12,9 +12,9 @@ use crate::worker::{COUNTS, Cases, FOUND, RUNS};
 /// Time limit after which a case counts as hanging. Cases take milliseconds, but the machine may be
 /// busy.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time limit for running code that was compiled from damaged text.
+/// Time limit of a case that runs code compiled from damaged text.
 const PATIENCE_WITH_DAMAGED_CODE: Duration = Duration::from_secs(60);
-/// First words of the message about a case that does not end.
+/// First words of the message that reports a case that does not end.
 const NO_END: &str = "no end";
 /// Number of findings after which the run of a target ends.
 const MOST_FINDINGS: usize = 10;
@@ -24,14 +24,15 @@ const MOST_FINDINGS: usize = 10;
 pub struct Report {
     /// Number of cases run.
     pub cases: u64,
-    /// Number of cases with each outcome. If a finding ends a worker, the cases since the worker's
-    /// last report are not counted.
+    /// Number of cases with each outcome. Workers report these numbers from time to time. If a
+    /// finding ends a worker, the cases after the worker's last report are not counted.
     pub outcomes: BTreeMap<String, u64>,
-    /// Number of each case that is a finding, and a description of the finding.
+    /// The findings. Each entry holds the number of the case and a description of the finding.
     pub findings: Vec<(u64, String)>,
 }
 
-/// Runs the cases of a target in processes of `program`, which must be this crate's binary.
+/// Runs the cases of a target in worker processes. `program` must be the binary of this crate,
+/// because workers are started from it.
 ///
 /// # Errors
 /// If a process cannot be started, or the folder `findings` cannot be created.
@@ -80,8 +81,8 @@ struct Ended {
     cases: u64,
     outcomes: Vec<(String, u64)>,
     finding: Option<(u64, String)>,
-    /// The case that ended the worker but is not a finding, because it ran code compiled from
-    /// damaged text.
+    /// Number of a case that ended the worker but is not a finding. Such a case ran code compiled
+    /// from damaged text.
     broken_off: Option<u64>,
 }
 

@@ -8,8 +8,8 @@
 //! driver     starts workers, detects signals and hangs, counts
 //! ```
 //!
-//! The run's seed and the case's number determine a case. Therefore `--first NUMBER --cases 1`
-//! reproduces a finding.
+//! A case is determined by the seed of the run and by the number of the case. Therefore `--first
+//! NUMBER --cases 1` reproduces a finding.
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +23,7 @@ pub mod worker;
 
 use random::Random;
 
-/// The name under which the outcome of a case is counted: `refused`, `read`, `ran` …
+/// Name of an outcome: `refused`, `read`, `ran` …. The cases with each outcome are counted.
 pub type Outcome = &'static str;
 
 /// An entry point of fusebox.
@@ -32,7 +32,8 @@ pub trait Target {
     /// the input is known even if the case panics.
     ///
     /// # Errors
-    /// If fusebox does what it must not do; the error describes it. The worker detects panics, the
-    /// driver detects signals and hangs.
+    /// If fusebox does something that it must not do. The error describes this fault. Panics,
+    /// signals and hangs are not reported as errors: the worker detects panics, and the driver
+    /// detects signals and hangs.
     fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String>;
 }

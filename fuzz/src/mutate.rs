@@ -2,8 +2,8 @@
 
 use crate::random::Random;
 
-/// Changes a few bytes, words, numbers and lines of a text. `pool` holds texts to copy bytes from;
-/// `pieces` are words of the text's language.
+/// Changes a few bytes, words, numbers and lines of a text. Bytes are copied from the texts in
+/// `pool`. `pieces` are words of the language of the text.
 pub fn pieces(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>], pieces: &[&str]) {
     for _ in 0..=random.below(4) {
         match random.below(8) {
@@ -31,7 +31,8 @@ fn change_number(input: &mut Vec<u8>, random: &mut Random) {
     input.splice(from..from + digits, random.number().to_string().bytes());
 }
 
-/// Swaps two lines, overwrites one with another, duplicates one, or drops one.
+/// Makes one change: swaps two lines, overwrites a line with another line, duplicates a line, or
+/// drops a line.
 fn change_lines(input: &mut Vec<u8>, random: &mut Random) {
     let mut lines: Vec<Vec<u8>> = input.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
     let (from, to) = (random.below(lines.len()), random.below(lines.len()));
@@ -44,8 +45,7 @@ fn change_lines(input: &mut Vec<u8>, random: &mut Random) {
     *input = lines.join(&b'\n');
 }
 
-/// Flips, cuts, repeats, overwrites and inserts a few bytes. `other` is a source of bytes to
-/// insert.
+/// Flips, cuts, repeats, overwrites and inserts a few bytes. Inserted bytes may come from `other`.
 pub fn bytes(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
     for _ in 0..=random.below(4) {
         let (at, length) = (random.below(bytes.len()), 1 + random.below(16));
@@ -70,12 +70,12 @@ pub fn bytes(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
     }
 }
 
-/// Changes a few lines, values, operations and words of IR. `other` is a text to copy lines from;
+/// Changes a few lines, values, operations and words of IR. Lines are copied from the text `other`.
 /// `words` are possible replacements.
 pub fn ir(random: &mut Random, text: &str, other: &str, words: &[&str]) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    // A text with a single change is more likely to pass the first checks, and thus to reach the
-    // last checks.
+    // Often make only a single change. A text with a single change more often passes the first
+    // checks, and so reaches the last checks.
     for _ in 0..1 + random.below(6) / 4 {
         let (at, to) = (random.below(lines.len()), random.below(lines.len()));
         match random.below(24) {
@@ -99,7 +99,8 @@ pub fn ir(random: &mut Random, text: &str, other: &str, words: &[&str]) -> Strin
     text
 }
 
-/// Replaces a use of a value by another value: one of the same line, or one with a similar number.
+/// Replaces a use of a value by another value. The other value occurs in the same line or has a
+/// similar number.
 fn another_value(random: &mut Random, line: &str) -> String {
     let parts: Vec<&str> = line.split('%').collect();
     let digits = |part: &str| part.bytes().take_while(u8::is_ascii_digit).count();
@@ -119,7 +120,7 @@ fn another_value(random: &mut Random, line: &str) -> String {
     changed.collect::<Vec<_>>().join("%")
 }
 
-/// Replaces a number by another number, unless it is the name of a value, like `%3`.
+/// Replaces a number by another number. Numbers in names of values, like `%3`, stay unchanged.
 fn another_number(random: &mut Random, line: &str) -> String {
     let mut parts = split(line);
     let is_number =
@@ -169,7 +170,7 @@ fn line(random: &mut Random, line: &str, other: &str, words: &[&str]) -> String 
     parts.concat()
 }
 
-/// Returns a word in up to 4096 nested brackets, or after up to 4096 prefixes.
+/// Returns a word inside up to 4096 nested brackets, or a word with up to 4096 prefixes.
 fn nested(random: &mut Random, word: &str) -> String {
     let depth = 1 << random.below(13);
     let (open, close) =

@@ -7,8 +7,8 @@ use fusebox_core::random::SplitMix64;
 pub struct Random(SplitMix64);
 
 impl Random {
-    /// Creates the random numbers of one case, which depend on the run's seed and the case's
-    /// number.
+    /// Creates the random numbers of one case. They depend on the seed of the run and on the number
+    /// of the case.
     pub fn new(seed: u64, case: u64) -> Self {
         let mut random = Random(SplitMix64(seed ^ case.wrapping_mul(0xd134_2543_de82_ef95)));
         random.bits();
@@ -20,7 +20,7 @@ impl Random {
         self.0.bits()
     }
 
-    /// Returns a number below `end`; 0 if `end` is 0.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         if end == 0 { 0 } else { (self.bits() % end as u64) as usize }
     }
@@ -30,7 +30,7 @@ impl Random {
         self.below(one_in) == 0
     }
 
-    /// Returns one of several items; `None` if there are none.
+    /// Returns one of several items, or `None` if there are no items.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         items.get(self.below(items.len()))
     }

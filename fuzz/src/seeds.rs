@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use fusebox_compiler::Source;
 use fusebox_core::hlo::{Module, parse_module};
 
-/// Largest size of a seed in bytes. A random change of a small text more often hits an important
+/// Largest size of a seed in bytes. In a small text, a random change more often hits an important
 /// part.
 const LARGEST: u64 = 64 << 10;
-/// Largest size in bytes of a seed that is compiled. Larger seeds take too long to compile
-/// repeatedly.
+/// Largest size of a seed that is compiled, in bytes. To compile larger seeds repeatedly would take
+/// too long.
 const LARGEST_PROGRAM: usize = 8 << 10;
 
 /// The HLO texts that the targets mutate.
 #[derive(Clone, Debug)]
 pub struct Seeds {
-    /// The texts: folder by folder, each in the order of its file names.
+    /// The texts, folder by folder. The texts of a folder are in the order of the file names.
     pub texts: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! The process that runs cases one after the other.
 //!
-//! It prints the number of each case on standard output before running the case. Thus the driver
-//! knows which case ended in a signal or never ended.
+//! Before the process runs a case, it prints the number of the case on standard output. So the
+//! driver knows which case caused a signal or did not end.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,15 +28,15 @@ pub struct Cases {
     pub time: Duration,
 }
 
-/// Number of cases between two reports of outcomes. It is small, so that few outcomes are lost if
-/// the process dies.
+/// Number of cases between two reports of outcomes. This number is small, so that few outcomes are
+/// lost if the process dies.
 const REPORTED: u64 = 32;
 /// Prefix of the line with the counts of outcomes.
 pub const COUNTS: &str = "counts ";
 /// Prefix of the line with a finding.
 pub const FOUND: &str = "found ";
 
-/// Line that announces the run of code compiled from damaged text. See [`damaged_code_runs`].
+/// Line that announces that code compiled from damaged text is run. See [`damaged_code_runs`].
 pub const RUNS: &str = "runs";
 
 /// Announces that the case now runs code compiled from damaged text. This code may misbehave, for
@@ -47,11 +47,12 @@ pub fn damaged_code_runs() {
     _ = writeln!(std::io::stdout(), "{RUNS}");
 }
 
-/// File to which the input is written before it is used. Set only if a single case is run, as this
-/// case may end the process.
+/// File to which a target writes the input before it uses the input. The file is set only if a
+/// single case is run, because this case may end the process.
 static KEPT: OnceLock<PathBuf> = OnceLock::new();
 
-/// Writes the input to a file, if one was set. A target calls this before it uses the input.
+/// Writes the input to the file, if a file was set. A target calls this function before it uses the
+/// input.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -63,9 +64,9 @@ pub fn feeds(input: &[u8]) -> Result<(), String> {
 /// Message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// Runs cases until one is a finding; then returns `false`. Writes the input of the finding to
-/// `input_file`. If there is only one case, writes its input before using it, even if the case is
-/// not a finding.
+/// Runs cases until a case is a finding, and then returns `false`. Writes the input of the finding
+/// to `input_file`. If there is only one case, the input is written before it is used, even if the
+/// case is not a finding.
 ///
 /// # Errors
 /// If seeds cannot be read or standard output cannot be written.
@@ -115,11 +116,11 @@ fn report(counts: &mut Vec<(Outcome, u64)>) -> std::io::Result<()> {
     writeln!(std::io::stdout(), "{COUNTS}{}", counted.join(" "))
 }
 
-/// Limits the memory of this process. A case that needs more becomes a finding instead of
-/// exhausting the machine.
+/// Limits the memory of this process. A case that needs more memory becomes a finding, and does not
+/// exhaust the machine.
 fn limit_memory() {
     const MOST: Option<u64> = Some(12 << 30);
-    // If the system refuses, its own limits apply.
+    // If the system refuses this limit, the system's own limits apply.
     _ = rustix::process::setrlimit(
         rustix::process::Resource::As,
         rustix::process::Rlimit { current: MOST, maximum: MOST },

@@ -1,4 +1,4 @@
-//! The driver detects findings, panics, signals, and cases that never end.
+//! Checks that the driver detects findings, panics, signals, and cases that never end.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;

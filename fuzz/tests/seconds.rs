@@ -1,5 +1,5 @@
-//! Runs every target for three seconds. `FUSEBOX_FUZZ_SECONDS` and `FUSEBOX_FUZZ_SEED` change time
-//! and seed.
+//! Runs every target for three seconds. The variable `FUSEBOX_FUZZ_SECONDS` changes the time, and
+//! `FUSEBOX_FUZZ_SEED` changes the seed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;

@@ -51,7 +51,7 @@ def resnet50_forward():
 
 @program(tolerance=2e-3, why='52 normalisations by the variance of a small batch amplify rounding')
 def resnet50_training_step():
-    # With relu rounding decides whether a pixel near zero passes its gradient on, one of 16 in the last stage.
+    # With relu, rounding decides whether a pixel near zero passes its gradient on. The last stage has only 16 pixels.
     model, images, labels = ResNet((3, 4, 6, 3), True, nn.silu), normal(4, 64, 64, 3), integers(1000, 4)
     variables, optimiser = weights(model.init, key(), images), optax.sgd(.01, momentum=.9)
 

@@ -1,5 +1,5 @@
-//! `peak [THREADS]`: prints the multiplications and additions of `f32` per second that the machine
-//! performs in registers, in GFLOP/s. The speed of matrix products is compared with this number.
+//! `peak [THREADS]`: prints the speed with which the machine multiplies and adds `f32` values in
+//! registers, in GFLOP/s. The speed of matrix products is compared with this speed.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);

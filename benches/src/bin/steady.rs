@@ -1,7 +1,8 @@
 //! `steady EXECUTABLE [--inputs IN.npz] [--runs N] [--seconds S]`: runs an executable many times in
-//! one process. `fusebox compile --emit executable` writes such files. Prints one line of JSON: the
-//! number of runs, whether the results of the first 20 runs and of the last run have the same bits,
-//! and the bytes by which the process's memory has grown since the first 20 runs.
+//! one process. `fusebox compile --emit executable` writes such files. Prints one line of JSON. The
+//! line holds the number of runs, and whether the results of the first 20 runs and of the last run
+//! have the same bits. It also holds the number of bytes by which the memory of the process has
+//! grown since the first 20 runs.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -12,8 +13,8 @@ use fusebox_core::hlo::Literal;
 use fusebox_run::{inputs, terminal};
 use fusebox_runtime::{Executable, Options, Program};
 
-/// Number of runs at the start whose results are compared. Comparing all results would take longer
-/// than the runs.
+/// Number of runs whose results are compared. They are the first runs. Comparing all results would
+/// take longer than the runs.
 const COMPARED: u64 = 20;
 
 #[derive(Parser)]

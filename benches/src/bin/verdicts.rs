@@ -1,11 +1,12 @@
 //! `verdicts same|five-percent FILE ROWS [SECONDS]`: measures how often the verdicts of comparisons
-//! are right. Appends a line of JSON to the file for each comparison, until the file has `ROWS`
-//! lines or the time is over. A later run continues at the end of the file. At the end, prints the
-//! wrong verdicts.
+//! are right. Appends a line of JSON to the file for each comparison. Stops when the file has
+//! `ROWS` lines or the time is over, and then prints the wrong verdicts. A later run continues at
+//! the end of the file.
 //!
 //! `same` compares each fusion of the bench set with itself. `five-percent` compares a program that
-//! sums rows with the same program on five percent more rows. B is alternately the slower and the
-//! faster side. One such program is bound by memory, another by arithmetic.
+//! sums rows with the same program on five percent more rows. Side B is alternately the slower and
+//! the faster side. There are two such programs. The speed of the first is bound by memory, and the
+//! speed of the second by arithmetic.
 
 use std::error::Error;
 use std::fs::{OpenOptions, read_to_string};
@@ -26,8 +27,8 @@ const SUMS: [(&str, &str); 2] = [
     ("memory", include_str!("../../programs/sum_memory.hlo")),
     ("arithmetic", include_str!("../../programs/sum_arithmetic.hlo")),
 ];
-/// The usual number of rows that a program sums, and five percent more. The thread pool splits both
-/// numbers of rows into the same number of parts.
+/// The usual number of rows that a program sums, and a number that is five percent larger. The
+/// thread pool splits both numbers of rows into the same number of parts.
 const ROWS: [&str; 2] = ["2560", "2688"];
 
 /// Two programs to compare, and the right verdict.
@@ -38,7 +39,7 @@ struct Comparison {
     right: Verdict,
 }
 
-/// A verdict and how it was found, as stored in the file.
+/// A verdict with the details of its comparison, as stored in the file.
 #[derive(Serialize, Deserialize)]
 struct RecordedVerdict {
     name: String,

@@ -67,7 +67,7 @@ pub struct ChainRoot {
     pub instruction: InstrId,
     /// `Row` or `Element`.
     pub place: RowPlace,
-    /// Number of the root's first output.
+    /// Index of the root's first output.
     pub output: usize,
 }
 

@@ -34,7 +34,7 @@ pub struct ThreadGroups {
 pub struct GroupPlace {
     /// Number of the thread's group.
     pub group: Value,
-    /// Number of the thread in its group.
+    /// Index of the thread in its group.
     pub thread: Value,
 }
 

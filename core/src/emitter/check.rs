@@ -16,7 +16,7 @@ const MOST_BLOCKS: u64 = (1 << 31) - 1;
 /// The name of an output in error messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedOutput {
-    /// Number of the output among the flattened roots.
+    /// Index of the output among the flattened roots.
     pub number: usize,
     /// The line of the emitter's source that planned the output.
     pub place: Option<String>,
@@ -80,7 +80,7 @@ pub enum PlanFault {
     /// A visit of the plan is invalid.
     #[error("visit {visit}: {reason}")]
     Visit {
-        /// Number of the visit.
+        /// Index of the visit.
         visit: usize,
         /// The fault.
         reason: String,

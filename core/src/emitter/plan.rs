@@ -38,7 +38,7 @@ pub struct OutputPlan {
     pub maps: Vec<IndexingMap>,
     /// How often the kernel writes each element.
     pub mode: WriteMode,
-    /// Number of the fusion parameter whose value the output holds when the kernel starts. If no
+    /// Index of the fusion parameter whose value the output holds when the kernel starts. If no
     /// later instruction needs the old value, the output uses the parameter's buffer. Otherwise the
     /// host copies the parameter. The parameter may therefore change while the kernel writes the
     /// output, so the kernel must read old elements from the output.

@@ -95,7 +95,7 @@ pub struct InterfaceSizes {
 /// A dynamic dimension of an array. The program has a value that holds the size of this dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizedDimension {
-    /// Number of the array among all arrays of the parameter or of the result, counted depth first.
+    /// Index of the array among all arrays of the parameter or of the result, counted depth first.
     pub leaf: usize,
     /// The dimension.
     pub dimension: usize,

@@ -14,7 +14,7 @@ const MAX_READINGS: usize = 64;
 pub struct RootMaps {
     /// The instruction that is the result: the root, or an operand of a root tuple.
     pub root: InstrId,
-    /// Number of the leaf within this instruction.
+    /// Index of the leaf within this instruction.
     pub leaf: usize,
     /// How the result reads each instruction of the computation. Instructions that the result does
     /// not read have no maps.

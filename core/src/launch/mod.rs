@@ -90,7 +90,7 @@ pub struct Share {
     /// `(th, bl)[loops…] -> point`: map of the points that a thread visits. The first loop is the
     /// outermost. The last loop runs over adjacent points.
     pub map: IndexingMap,
-    /// Number of the range variable that runs over adjacent points of one thread, or `None` if each
+    /// Index of the range variable that runs over adjacent points of one thread, or `None` if each
     /// thread computes one point at a time. The emitter should unroll the loop over this variable.
     pub lane: Option<usize>,
 }

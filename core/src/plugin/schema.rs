@@ -36,7 +36,7 @@ pub enum Question {
 pub struct Request {
     #[prost(enumeration = "Question", tag = "1")]
     pub question: i32,
-    /// Number of the emitter in the answer to `Describe`.
+    /// Index of the emitter in the answer to `Describe`.
     #[prost(uint32, tag = "2")]
     pub emitter: u32,
     /// An encoded [`Fusion`], stored as bytes so that the plugin can recognise the fusion that it

@@ -1,4 +1,4 @@
-//! Random functions with every construct of the builder.
+//! Creates random functions with every construct of the builder.
 
 use fusebox_core::builder::{
     Attribute, Combination, FastMath, Float, FloatPredicate, FunctionBuilder, IntPredicate, Scalar, Type, Value,
@@ -6,7 +6,7 @@ use fusebox_core::builder::{
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 use fusebox_core::ir::{Form, Function, MatrixProduct, OpKind};
 
-/// Numbers that decide about the next operations.
+/// Numbers that determine the next operations.
 pub struct Choices<'a>(pub &'a [u32]);
 
 impl Choices<'_> {
@@ -32,7 +32,7 @@ const FLOATS: [Scalar; 6] = [
     Scalar::Float(Float::F4E2M1FN),
 ];
 
-/// A function with about as many operations as there are choices.
+/// Returns a function with about as many operations as there are choices.
 pub fn function(choices: &mut Choices<'_>) -> Function {
     let mut b = FunctionBuilder::new(choices.of(&["f", "kernel.values.sum", "a name", "ä\"\\\n"]));
     if choices.next(2) == 1 {
@@ -51,7 +51,7 @@ pub fn function(choices: &mut Choices<'_>) -> Function {
     b.finish().unwrap()
 }
 
-/// A function for each callee.
+/// Returns a function for each function that `function` calls.
 pub fn callees(function: &Function) -> Vec<Function> {
     let mut made: Vec<Function> = Vec::new();
     function.body.walk(&mut |operation| {
@@ -75,7 +75,7 @@ pub fn callees(function: &Function) -> Vec<Function> {
     made
 }
 
-/// Adds operations on these values and appends their results to the values.
+/// Adds operations on these values. Appends the results of the operations to the values.
 fn block(b: &mut FunctionBuilder, choices: &mut Choices<'_>, values: &mut Vec<Value>, depth: usize) {
     for _ in 0..choices.next(12) + 2 {
         if choices.0.is_empty() {
@@ -132,7 +132,7 @@ fn constant(b: &mut FunctionBuilder, choices: &mut Choices<'_>) -> Value {
     }
 }
 
-/// Builds an operation that the operation table describes completely, or a comparison or select.
+/// Builds an operation that the operation table describes completely, or a comparison, or a select.
 fn simple(b: &mut FunctionBuilder, choices: &mut Choices<'_>, values: &[Value]) -> Option<Value> {
     let a = choices.of(values);
     let ty = b.type_of(a).clone();

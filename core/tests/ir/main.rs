@@ -1,4 +1,4 @@
-//! The kernel IR: its text and its verifier.
+//! Checks the text and the verifier of the kernel IR.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod built;

@@ -1,8 +1,8 @@
-//! The parser of kernel IR.
+//! Checks the parser of kernel IR.
 
 use fusebox_core::ir::{Attribute, Float, Function, OpKind, Operation, Scalar, Type, parse};
 
-/// A function with this body.
+/// Returns the text of a function with this body.
 fn text(body: &str) -> String {
     format!(
         "\"func.func\"() <{{function_type = (f32, index) -> f32, sym_name = \"f\"}}> ({{\n^bb0(%x: f32, %i: index):\n\
@@ -19,7 +19,7 @@ fn complaint(text: &str) -> String {
     parse("k", text).unwrap_err().to_string()
 }
 
-/// The value of a constant.
+/// Parses a constant and returns its value.
 #[track_caller]
 fn constant(value: &str, ty: &str) -> Attribute {
     let function = read(&format!("%c = \"arith.constant\"() {{value = {value}}} : () -> {ty}"));
@@ -97,7 +97,7 @@ fn floats_are_rounded_to_nearest_even() {
     for (value, bits, ty) in [
         ("1.0 : f32", 0x3F80_0000, Float::F32),
         ("-1.500000e-03 : f32", u64::from((-1.5e-3f32).to_bits()), Float::F32),
-        // Rounding through f64 would give one less.
+        // If this number were rounded to f64 first, the result would be one less.
         ("1.00000017881393432617187499 : f32", 0x3F80_0001, Float::F32),
         ("1.00000017881393432617187501 : f32", 0x3F80_0002, Float::F32),
         ("0x7FC00000 : f32", 0x7FC0_0000, Float::F32),

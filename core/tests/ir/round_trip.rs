@@ -1,4 +1,4 @@
-//! The parser reads a printed function back unchanged.
+//! Checks that a function is the same after it has been printed and parsed.
 
 use fusebox_core::builder::{FunctionBuilder, OpKind, Type};
 use fusebox_core::ir::{Function, Place, Region, parse};
@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use crate::built::{Choices, function};
 
-/// Returns the parsed function without the locations that refer to its own text, if `made` has no
-/// location there.
+/// Returns the parsed function `read`. If an operation of `made` has no location, removes the
+/// location of the same operation in `read`, because this location refers to the parsed text.
 fn with_places_of(made: &Function, mut read: Function) -> Function {
     fn clear(made: &Region, read: &mut Region) {
         for (made, read) in made.operations.iter().zip(&mut read.operations) {
@@ -35,7 +35,7 @@ proptest! {
         prop_assert_eq!(format!("{:#}", parse("other", &all_places).unwrap()[0]), all_places);
     }
 
-    /// The parser reads or refuses slightly damaged text, and does nothing else.
+    /// Checks that the parser reads or refuses slightly damaged text, and does nothing else.
     #[test]
     fn damaged_text_is_read_or_refused(
         choices in prop::collection::vec(any::<u32>(), 0..100),
@@ -55,7 +55,8 @@ proptest! {
     }
 }
 
-/// If the caller fills regions out of order, the numbers of values are out of order too.
+/// Checks that numbers of values are kept. If the caller fills regions out of order, the numbers of
+/// values are out of order too.
 #[test]
 fn numbers_of_values_are_kept() {
     let mut b = FunctionBuilder::new("f");
@@ -73,7 +74,8 @@ fn numbers_of_values_are_kept() {
     assert_eq!(with_places_of(&made, read[0].clone()), made);
 }
 
-/// The text does not show the gaps in numbering that passes leave.
+/// Checks the numbers of renumbered functions. Passes leave gaps in the numbering, and the text
+/// does not show these gaps.
 #[test]
 fn renumbered_functions_have_the_numbers_of_their_text() {
     let mut b = FunctionBuilder::new("f");

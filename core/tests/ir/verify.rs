@@ -1,7 +1,7 @@
-//! Valid functions, and errors of invalid ones.
+//! Checks that valid functions are accepted, and checks the errors of invalid functions.
 //!
-//! `malformed/NAME.mlir` is a text with one fault, `malformed/NAME.expected` its error.
-//! `FUSEBOX_BLESS=1` updates the expected errors.
+//! `malformed/NAME.mlir` is a text with one fault, and `malformed/NAME.expected` contains the
+//! error. `FUSEBOX_BLESS=1` updates the expected errors.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -54,7 +54,7 @@ fn malformed_files_are_refused_with_their_messages() {
     assert!(differences.is_empty(), "{differences}");
 }
 
-/// A function whose body is these operations and a return.
+/// Returns a function whose body consists of these operations and a return.
 fn of_operations(operations: Vec<Operation>, types: Vec<Type>) -> Function {
     let mut body = Region { arguments: Vec::new(), operations };
     body.operations.push(Operation::new(OpKind::Return, Vec::new(), Vec::new()));
@@ -69,8 +69,8 @@ fn of_operations(operations: Vec<Operation>, types: Vec<Type>) -> Function {
     }
 }
 
-/// The operation table describes every operation. The verifier refuses an empty operation of each
-/// kind by a specific rule.
+/// Checks that the operation table describes every operation. The verifier must refuse an empty
+/// operation of each kind by a specific rule.
 #[test]
 fn every_operation_has_a_rule() {
     for &kind in OpKind::ALL {

@@ -1,5 +1,5 @@
-//! The loop over steps in registers. Each step adds the product of a column of the left operand and
-//! a row of the right operand to a register tile of sums.
+//! The loop over steps, whose accumulators are in registers. Each step adds the product of a column
+//! of the left operand and a row of the right operand to a register tile of sums.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 

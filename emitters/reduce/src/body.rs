@@ -12,7 +12,7 @@ pub type PerHero = Vec<Vec<Value>>;
 
 /// An element to be written to an output.
 pub struct ElementWrite {
-    /// Number of the output.
+    /// Index of the output.
     pub output: usize,
     pub element: Value,
     /// Index of the element in the output.

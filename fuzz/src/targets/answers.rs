@@ -1,10 +1,10 @@
-//! Damages answers of emitters to the host, as a faulty plugin would. The answers are real answers
-//! of the bundled emitters to every kind of question.
+//! Damages the answers that emitters give to the host, as a faulty plugin would. The bundled
+//! emitters give the answers, and all kinds of questions occur.
 //!
-//! A case compiles a program with the bundled emitters, which exchange bytes with the host like
-//! emitters of a library. The case changes one answer: its bytes, a field of its message, or a text
-//! in the message. If the answer passes all checks, it is compiled; on the simulator, the program
-//! is then run.
+//! A case compiles a program with the bundled emitters. These emitters exchange bytes with the
+//! host, like emitters of a library. The case changes one answer: its bytes, a field of its
+//! message, or a text in the message. If the answer passes all checks, compilation continues. If
+//! the target is the simulator, the program is then run.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -32,17 +32,18 @@ thread_local! {
     static DAMAGE: RefCell<Option<Damage>> = const { RefCell::new(None) };
 }
 
-/// The change to the first answer to `question` that follows `answers_before` others.
+/// The change to one answer to `question`. The changed answer follows `answers_before` other
+/// answers to this question.
 struct Damage {
     question: Question,
     answers_before: usize,
     random: Random,
-    /// An earlier answer of the same kind, to copy parts from.
+    /// An earlier answer of the same kind. Damaged answers copy parts of it.
     last: Vec<u8>,
     done: bool,
 }
 
-/// The target for answers: compiles programs, and damages an answer of their emitters.
+/// The target for answers. It compiles programs, and damages an answer of the emitters.
 pub struct Answers {
     programs: Vec<Source>,
 }

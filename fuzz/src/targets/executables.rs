@@ -1,7 +1,8 @@
-//! Damages executables, with or without correcting the digest in the file.
+//! Damages executables. In some of them, it also corrects the digest in the file.
 //!
-//! The runtime must reject a damaged executable whose digest is wrong. It may reject or load one
-//! whose digest was corrected. No damaged executable is run, as its machine code may do anything.
+//! If the digest is wrong, the runtime must reject the executable. If the digest was corrected, the
+//! runtime may reject or load the executable. No damaged executable is run, as its machine code may
+//! do anything.
 
 use fusebox_compiler::Source;
 use fusebox_runtime::{Executable, Options, Program};
@@ -16,9 +17,10 @@ use crate::{Outcome, Target, mutate};
 
 /// Approximate number of modules that are compiled at the start.
 const MOST_SEEDS: usize = 8;
-/// Bytes of the file before its digest (magic, version, length), and before its data. See
+/// Number of bytes that precede the digest in the file: magic, version and length. See
 /// `host/runtime/src/format.rs`.
 const PREFIX: usize = 20;
+/// Number of bytes that precede the data in the file.
 const HEADER: usize = PREFIX + 32;
 
 /// The target for executables: changes executables that the compiler has written.
@@ -73,8 +75,8 @@ impl Executables {
         load(input)
     }
 
-    /// Changes numbers, texts and lists of an executable, encodes it with a right digest, and loads
-    /// it.
+    /// Changes numbers, texts and lists of an executable. Encodes the executable with the right
+    /// digest, and loads it.
     fn misleading(&self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
         let Some(seed) = random.pick(&self.seeds) else { return Ok("nothing") };
         let mut value = serde_json::to_value(seed).map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
-//! Damages kernel IR: changes the text of real kernels and their subgraph functions, and passes the
-//! text directly to lowering.
+//! Damages kernel IR. Changes the text of kernels of real programs and their subgraph functions,
+//! and passes the text directly to lowering.
 
 use std::sync::LazyLock;
 
@@ -84,7 +84,7 @@ fn sizes(fusion: &fusebox_core::emitter::Fusion, plan: &Plan) -> Vec<u64> {
     parameters.chain(roots).map(bytes).collect()
 }
 
-/// The target for kernel IR: damages kernels of programs.
+/// The target for kernel IR. It damages kernels of programs.
 pub struct KernelIr {
     kernels: Vec<Kernel>,
 }

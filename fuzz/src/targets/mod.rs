@@ -1,4 +1,4 @@
-//! The entry points of fusebox, one file each.
+//! The entry points of fusebox. Each entry point has one file.
 
 mod answers;
 mod executables;
@@ -32,7 +32,8 @@ pub fn open(name: &str, seeds: &Seeds) -> Result<Box<dyn Target>, String> {
     })
 }
 
-/// Fails for an internal error: the compiler may reject bad input, but not with an internal error.
+/// Fails if the error is an internal error. The compiler may reject bad input, but bad input must
+/// not cause an internal error.
 fn judge(error: &CompileError) -> Result<(), String> {
     if error.is_internal() { Err(error.to_string()) } else { Ok(()) }
 }

@@ -36,8 +36,8 @@ impl Target for Text {
         mutate::pieces(random, input, &self.0, &PIECES);
         feeds(input)?;
         check(parse_module(&String::from_utf8_lossy(input), "input"), |module| {
-            // Only modules that were read from text are printed: names in serialised modules may be
-            // texts that HLO text does not allow as names.
+            // Only modules that were read from text are printed. A name in a serialised module may
+            // be a text that HLO text does not allow as a name.
             let again = parse_module(&print_module(module), "printed").map_err(|faults| faults[0].to_string())?;
             same(module, again, "printing")
         })
@@ -54,8 +54,8 @@ impl Target for Proto {
     }
 }
 
-/// Checks a module: the parser and verifier must accept it or give diagnostics. An accepted module
-/// must be the same after it was serialised and read again.
+/// Checks a module. The parser and the verifier must accept the module or give diagnostics. If an
+/// accepted module is serialised and read again, the result must equal the module.
 fn check(
     parsed: Result<Module, Vec<Diagnostic>>,
     and: impl FnOnce(&Module) -> Result<(), String>,
@@ -74,7 +74,7 @@ fn check(
     Ok("valid")
 }
 
-/// Requires that a rejection has diagnostics.
+/// Checks that a rejection has diagnostics.
 fn said(faults: &[Diagnostic]) -> Result<(), String> {
     if faults.iter().all(|fault| !fault.to_string().is_empty()) && !faults.is_empty() {
         Ok(())
@@ -85,7 +85,7 @@ fn said(faults: &[Diagnostic]) -> Result<(), String> {
 
 fn same(module: &Module, mut again: Module, what: &str) -> Result<(), String> {
     again.clear_source();
-    // A module with a NaN (for example as epsilon) differs from itself.
+    // A module with a NaN, for example as its epsilon, does not equal itself.
     if *module == again || *module != module.clone() {
         return Ok(());
     }

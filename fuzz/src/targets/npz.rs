@@ -10,7 +10,7 @@ use crate::random::Random;
 use crate::worker::feeds;
 use crate::{Outcome, Target, mutate};
 
-/// The target for npz files: changes files that [`write_outputs`] has written.
+/// The target for npz files. It changes files that [`write_outputs`] has written.
 pub struct Npz {
     folder: TempDir,
     seeds: Vec<(Vec<Shape>, Vec<u8>)>,

@@ -1,5 +1,6 @@
-//! Changes whole programs so that many remain valid. Compiles them for this machine and for the
-//! simulator, runs them, and compares exact results with the interpreter's.
+//! Changes whole programs so that many remain valid. Compiles the programs for this machine and for
+//! the simulator, and runs them. If results must be exact, compares them with the interpreter's
+//! results.
 
 use fusebox_compiler::{CompileError, Source};
 use fusebox_core::hlo::{
@@ -18,7 +19,7 @@ use crate::{Outcome, Target, mutate};
 
 /// Largest number of elements of an array. Programs with larger arrays are skipped.
 const MOST_ELEMENTS: i64 = 1 << 16;
-/// Largest work of an instruction, in elements. A program with an instruction of more work is
+/// Largest work of an instruction, in elements. If an instruction needs more work, the program is
 /// compiled but not run.
 const MOST_WORK: i64 = 1 << 24;
 
@@ -76,7 +77,7 @@ impl Target for Programs {
     }
 }
 
-/// The outcome on one target: a result, or a refusal to compile or run the program.
+/// The outcome for one target: a result, or a refusal to compile or run the program.
 enum Answer {
     Value(Literal),
     Refused,
@@ -93,14 +94,14 @@ fn run(executable: Executable, inputs: &[Literal], place: Place) -> Result<Answe
     let mut program = Program::load(executable, &options).map_err(|error| format!("{place:?}: {error}"))?;
     match program.run(&arrays) {
         Ok(value) => Ok(Answer::Value(value)),
-        // The interpreter rejects the values that a host operation rejects. An error about a buffer
-        // is a bug, as the compiler has checked the shapes.
+        // If a host operation rejects its operands' values, the interpreter rejects them too. An
+        // error about a buffer is a bug, because the compiler has checked the shapes.
         Err(RunError::HostOp { reason, .. }) if reason != RoutineError::Buffer.to_string() => Ok(Answer::Refused),
         Err(error) => Err(format!("{place:?}: {error}")),
     }
 }
 
-/// Fails if results must be exact and a result differs from the interpreter's.
+/// Fails if results must be exact and a result differs from the interpreter's result.
 fn compare(module: &Module, inputs: &[Literal], found: &[Answer]) -> Result<Outcome, String> {
     let expected = match fusebox_interpreter::evaluate(module, inputs) {
         Ok(value) => value,
@@ -140,8 +141,8 @@ fn difference(found: &Literal, expected: &Literal) -> String {
     "results differ in form".into()
 }
 
-/// Whether every target and the interpreter must compute the same bits: there are no floats, and
-/// the order of reductions does not matter.
+/// Whether all targets and the interpreter must compute the same bits. This is so if there are no
+/// floats and the order of reductions does not matter.
 fn is_exact(module: &Module) -> bool {
     let mut instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
     instructions.all(|instruction| {
@@ -168,7 +169,7 @@ fn is_small(module: &Module) -> bool {
     arrays.all(|array| array.element_count() <= MOST_ELEMENTS)
 }
 
-/// Whether the module certainly runs for a short time only.
+/// Whether the module certainly runs only for a short time.
 fn is_short(module: &Module) -> bool {
     let is_short = |computation: &Computation, instruction: &Instruction| {
         let operands = instruction.operands.iter().map(|&id| &computation.instruction(id).shape);
@@ -190,7 +191,7 @@ fn is_short(module: &Module) -> bool {
     module.computations.iter().all(|it| it.instructions.iter().all(|instruction| is_short(it, instruction)))
 }
 
-/// Returns inputs of small numbers, with a few special floats such as NaN and infinity.
+/// Returns inputs that contain small numbers and a few special floats, such as NaN and infinity.
 fn inputs(module: &Module, random: &mut Random) -> Vec<Literal> {
     let Some(entry) = module.entry_computation() else { return Vec::new() };
     let shapes = entry.parameters().into_iter().map(|id| entry.instruction(id).shape.clone());
@@ -229,7 +230,8 @@ fn element(ty: ElementType, random: &mut Random) -> Vec<u8> {
     bits.to_le_bytes()[..ty.byte_size()].to_vec()
 }
 
-/// Returns the text with one type, size, operation or order of operands changed.
+/// Returns the text after one change. The change affects a type, a size, an operation or the order
+/// of operands.
 fn relative(text: &str, random: &mut Random) -> String {
     match random.below(5) {
         0 => other_type(text, random),

@@ -1,4 +1,4 @@
-//! The bundle links exactly the emitters of `ORDER`.
+//! Checks that the bundle links exactly the emitters that `ORDER` names.
 
 #[test]
 fn bundled_emitters_are_those_of_the_list() {

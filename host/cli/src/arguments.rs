@@ -138,8 +138,8 @@ pub struct EmitterChoice {
     /// Prefer an emitter: kind=name, kind=name@version, kind=./file.so, or ./file.so for all its
     /// kinds; may be repeated
     ///
-    /// The chosen emitters build all fusions of the kind that they accept. Other emitters build the
-    /// fusions that they decline, and a warning states the number of these fusions. Instead of the
+    /// The chosen emitters build all fusions of the kind that they accept. If they decline
+    /// fusions, other emitters build these, and a warning states their number. Instead of the
     /// kind, write fusion:GLOB or fingerprint:GLOB to choose fusions by name or by fingerprint;
     /// `fusebox explain` prints both. Knobs follow the name: `tiled-transpose{edge=64}`. If several
     /// options match a fusion, the last one wins; options naming a fusion override options naming a

@@ -63,7 +63,8 @@ fn a_pattern_chooses_fusions_of_which_the_kernels_are_alike() {
     place.run(&[&TRANSPOSES[..], &["--fusion", "nothing"]].concat()).failed(2, &["`nothing`", "fused_r", "fused_t"]);
 }
 
-/// The two sides add in different orders, so their sums differ.
+/// Checks the message about results that differ. The two sides add in different orders, so their
+/// sums differ.
 #[test]
 fn results_that_differ_are_told_in_elements_and_ulps() {
     let module = "HloModule m
@@ -94,7 +95,8 @@ fn another_fusebox_is_a_side() {
     place.run(&["ab", "m.hlo", "--b", other, "--b", "loop=loop"]).failed(2, &["cannot be chosen for this side"]);
 }
 
-/// The time that the simulator takes says nothing about a GPU.
+/// Checks that a simulated GPU is not timed. The time that the simulator takes says nothing about a
+/// GPU.
 #[test]
 fn a_simulated_gpu_is_not_timed() {
     let place = Workplace::with_module(MODULE);
@@ -111,12 +113,13 @@ fn the_page_opens_in_a_browser_without_errors_and_without_network() {
     let page = std::fs::read_to_string(place.path("page/index.html")).unwrap();
     assert!(page.contains("line-transpose 0.3.0"), "{page}");
     let Some(content) = place.opened_page("page/index.html", "") else { return };
-    // The script has run: the page shows only the texts of the chosen stage.
+    // The page's script has run, because the page shows only the texts of the chosen stage.
     assert!(content.contains("<div data-stage=\"kernel\">"));
     assert!(content.contains("<div data-stage=\"llvm\" hidden=\"\">"));
 }
 
-/// Writes a script that edits the module and then runs fusebox on it: a side with wrong results.
+/// Writes a script that edits the module and then runs fusebox on the edited module. As a side of a
+/// comparison, the script has wrong results.
 fn write_cheat(place: &Workplace, name: &str, replacement: &str) {
     use std::os::unix::fs::PermissionsExt;
     let program = env!("CARGO_BIN_EXE_fusebox");
@@ -127,7 +130,7 @@ fn write_cheat(place: &Workplace, name: &str, replacement: &str) {
     std::fs::set_permissions(place.path(name), std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A multiplication and an exponential of `length` numbers.
+/// Returns a module that multiplies `length` numbers and computes their exponentials.
 fn elementwise(length: usize) -> String {
     format!(
         "HloModule m\nENTRY main {{ x = f32[{length}] parameter(0)\n  y = f32[{length}] multiply(x, x)
@@ -167,7 +170,8 @@ fn a_wrong_side_is_told_and_not_timed() {
     }
 }
 
-/// Judges arrays that are too long for the interpreter, and prints a summary of several modules.
+/// Checks two cases: arrays that are too long for the interpreter, and a summary of several
+/// modules.
 #[test]
 fn long_results_are_judged_by_the_bundled_emitters() {
     let place = Workplace::with_module(&elementwise(3_000_000));

@@ -1,14 +1,15 @@
-//! Loops and branches inside the computation that an operation applies to elements, against the
-//! interpreter.
+//! Compares kernels with the interpreter. Each program has an operation that applies a computation
+//! to elements, and this computation contains loops or branches.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::fusions::Chance;
 use fusebox_conformance::literals::{Closeness, mixed};
 use fusebox_conformance::{Compiler, Machine, inputs};
 
-/// `steps` subtracts 3 from the magnitude of its operand while it is at least 3, at most 9 times,
-/// and returns the sum of the step numbers. `size` chooses by the remainder of its operand modulo
-/// 4: 0 gives `steps`, 1 the operand, any other remainder 0.
+/// Functions that the programs apply. `steps` takes the magnitude of its operand and subtracts 3
+/// while the value is at least 3, but at most 9 times. It returns the sum of the iteration numbers,
+/// which start at 1. `size` branches on the remainder of its operand modulo 4. For the remainder 0
+/// it returns `steps`, for 1 it returns the operand, and for other remainders it returns 0.
 const FUNCTIONS: &str = "HloModule m
 goes_on {
   s = (s32[], (s32[], s32[])) parameter(0)
@@ -105,8 +106,8 @@ fn maps() {
     check("  p = s32[200] parameter(0)\n  ROOT m = s32[200] map(p), dimensions={0}, to_apply=size");
 }
 
-/// The combiner depends on the order of its operands, so each reduction has a single element per
-/// result.
+/// The result of the combiner depends on the order of its operands. So each reduction has a single
+/// element per result.
 #[test]
 fn reductions() {
     check(

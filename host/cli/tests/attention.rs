@@ -1,5 +1,5 @@
-//! `examples/attention-emitter`: an emitter from an external crate, of a kind that the host does
-//! not know, gets the fusions that it bids for.
+//! Checks that `examples/attention-emitter` gets the fusions for which it bids. This emitter comes
+//! from an external crate, and the host does not know its kind.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -18,7 +18,7 @@ use program::Workplace;
 
 const NAME: &str = "online-attention";
 
-/// A module that jax has printed.
+/// Returns the text of a module that jax has printed.
 fn module(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/attention-emitter/modules");
     let path: PathBuf = path.join(format!("{name}.hlo"));
@@ -33,8 +33,8 @@ fn registry(with_library: bool) -> Registry {
     registry
 }
 
-/// Returns the emitters of a module's kernels, with and without the library, on the cpu and on the
-/// simulated GPU. Compares results with the interpreter's.
+/// Compiles a module for the cpu and for the simulated GPU, with and without the library. Compares
+/// the results with those of the interpreter. Returns the emitters of the kernels.
 fn checked(name: &str) -> [[Vec<String>; 2]; 2] {
     let text = module(name);
     let mut chance = Chance::new(1);
@@ -77,8 +77,8 @@ fn every_float_type_is_computed() {
     }
 }
 
-/// Rows without keys are NaN. A maximum of minus infinity before the first unmasked key must not
-/// make other rows NaN.
+/// Rows without keys are NaN. In other rows, the maximum is minus infinity before the first
+/// unmasked key. Such rows must not become NaN.
 #[test]
 fn rows_without_keys_are_what_the_program_makes_of_them() {
     becomes_one_kernel("rows_without_keys");

@@ -1,4 +1,5 @@
-//! `fusebox check-emitter`: libraries that conform, and one that makes every mistake.
+//! Checks `fusebox check-emitter` on libraries that conform, and on a library that makes every
+//! mistake.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -45,7 +46,7 @@ fn a_library_that_is_none_and_a_kind_that_it_has_not_are_refused() {
     assert!(other.code == Some(2) && other.err.contains("has no emitter of kind reduce"), "{}", other.err);
 }
 
-/// When an author saves a file, the command checks the crate again.
+/// Checks that the command checks a crate again when its author saves a file.
 #[test]
 fn a_crate_is_checked_again_when_it_is_saved() {
     let place = Workplace::new();
@@ -82,7 +83,8 @@ fn a_crate_is_checked_again_when_it_is_saved() {
     assert_eq!(reasons, ["not today", "not tomorrow either"], "{printed}");
 }
 
-/// Only this library knows the kind, so only fusions of its author's modules can have it.
+/// Checks an emitter of a kind that only its library knows. Only the modules of the emitter's
+/// author contain fusions of this kind.
 #[test]
 fn an_emitter_of_its_own_kind_is_checked_on_modules() {
     let place = Workplace::new();
@@ -101,7 +103,7 @@ fn an_emitter_of_its_own_kind_is_checked_on_modules() {
         .failed(1, &["online-attention", "it takes nothing of ", "declined_without_maximum.hlo: "]);
 }
 
-/// The hostile emitter's kernel computes twice the right result.
+/// The kernel of the hostile emitter computes twice the right result.
 #[test]
 fn what_is_wrong_with_a_fusion_of_a_module_is_told() {
     let fused = "HloModule m\nwrong_result {\n  p = f32[64] parameter(0)\n  ROOT root = f32[64] negate(p)\n}\n\

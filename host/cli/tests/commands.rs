@@ -1,4 +1,4 @@
-//! Outputs and files of the commands.
+//! Checks what the commands print and which files they write.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -172,7 +172,7 @@ fn dumps_are_numbered_by_phase() {
     ] {
         assert!(names.iter().any(|n| n == name), "{name} is missing in {names:?}");
     }
-    // A pass leaves a file only if it changes something.
+    // A pass writes a file only if the pass changes the module.
     let passes = names.iter().filter(|name| name.starts_with("02-passes."));
     let texts: Vec<String> =
         passes.map(|name| std::fs::read_to_string(place.path(&format!("d/{name}"))).unwrap()).collect();
@@ -247,7 +247,7 @@ fn of_several_modules_in_a_file_one_is_chosen() {
     assert_eq!(place.run(&["run", "m.hlo", "--print", "--module", "second"]).succeeded(), other);
 }
 
-/// Two long names of kernels that differ only at their ends, and a long name of a fused
+/// Checks two long names of kernels that differ only at their ends, and a long name of a fused
 /// instruction.
 #[test]
 fn names_may_be_long() {

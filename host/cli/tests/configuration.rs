@@ -1,5 +1,5 @@
-//! `fusebox.toml` in the whole program: where the program finds it, what it decides, and which
-//! options of the command line override it.
+//! Checks `fusebox.toml` in the whole program: where the program finds the file, which decisions it
+//! makes, and which options of the command line override it.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -20,7 +20,8 @@ ENTRY main {
 }
 ";
 
-/// A module with one fusion of the given name, as `testing/hostile-emitter` expects it.
+/// Returns a module with one fusion of this name, in the form that `testing/hostile-emitter`
+/// expects.
 fn of_64(name: &str) -> String {
     format!(
         "HloModule m\n{name} {{ p = f32[64] parameter(0)\n ROOT root = f32[64] negate(p) }}\n\
@@ -28,7 +29,7 @@ fn of_64(name: &str) -> String {
     )
 }
 
-/// A workplace with the module and a `fusebox.toml`.
+/// Creates a workplace with the module and a `fusebox.toml` that contains `settings`.
 fn place(settings: &str) -> Workplace {
     let place = Workplace::with_module(MODULE);
     place.write("fusebox.toml", settings.as_bytes());
@@ -39,7 +40,7 @@ fn explained(place: &Workplace, arguments: &[&str]) -> String {
     place.run(&[&["explain", "m.hlo", "--all", "--target", "simt"], arguments].concat()).succeeded()
 }
 
-/// Names and fingerprints of the kernels, in order.
+/// Returns the names and fingerprints of the kernels, in order.
 fn fusions(place: &Workplace) -> Vec<(String, String)> {
     let json: serde_json::Value = serde_json::from_str(&explained(place, &["--json"])).unwrap();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -80,8 +81,8 @@ fn fusions_are_chosen_by_name_and_by_fingerprint() {
         let (fusion, found) = chosen(&settings, &[]).unwrap();
         assert!(fusion == *wanted && found.contains(&line), "{settings}: {fusion} {found}");
     }
-    // A choice for a named fusion overrides a choice for a kind in any order. The command line
-    // overrides the file.
+    // A choice for a named fusion overrides a choice for a kind, whichever comes first. The command
+    // line overrides the file.
     let both = format!("[fusions]\n{name} = \"loop\"\n[emitters]\ntranspose = \"tiled-transpose\"\n");
     assert!(chosen(&both, &[]).unwrap().1.contains("fusion:"), "of the file");
     let against = chosen(&both, &["--emitter", "transpose=tiled-transpose"]).unwrap().1;
@@ -89,8 +90,8 @@ fn fusions_are_chosen_by_name_and_by_fingerprint() {
     let named = format!("fusion:{name}=loop");
     let against = chosen("", &["--emitter", &named, "--emitter", "transpose=tiled-transpose"]).unwrap().1;
     assert!(against.contains(&named), "{against}");
-    // On the command line, a name that matches no fusion is an error, which lists the fusions. In
-    // the file it is not.
+    // On the command line, a name that matches no fusion is an error, and the message lists the
+    // fusions. In the file, such a name is not an error.
     place("")
         .run(&["run", "m.hlo", "--emitter", "fusion:nothing*=loop"])
         .failed(1, &["fusion:nothing* matches no fusion", name, fingerprint]);
@@ -176,7 +177,7 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
         place.run(&["emitters"]).failed(1, words);
         place.run(&["run", "m.hlo", "--no-config"]).succeeded();
     }
-    // A library that only other runs load may have emitters of that kind.
+    // A library that this run does not load may contain emitters of that kind.
     place.write("fusebox.toml", b"[emitters]\nlop = \"loop\"\n");
     let ran = place.run(&["run", "m.hlo"]);
     let warning =
@@ -187,7 +188,7 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
     place.run(&["run", "m.hlo"]).failed(1, &["has no knob `wings`"]);
 }
 
-/// The state of the cache that the program reports: hit, miss, or nothing.
+/// Returns the state of the cache that the program reports: a hit, a miss, or no state.
 fn cached(place: &Workplace, arguments: &[&str], variables: &[(&str, &str)]) -> Option<String> {
     let arguments =
         [&["compile", "m.hlo", "--emit", "executable", "-o", "m.fusebox", "--progress"], arguments].concat();

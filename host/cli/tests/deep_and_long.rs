@@ -1,5 +1,6 @@
-//! Nested loops and branches: a module that compiles also runs, and a module nested too deep is
-//! refused with a message. Operations with thousands of operands.
+//! Checks modules with deeply nested loops and branches, and operations with thousands of operands.
+//! A module that compiles must also run. A module that is nested too deeply must be refused with a
+//! message.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -9,7 +10,8 @@ use std::fmt::Write;
 use fusebox_core::hlo::MAX_CALL_DEPTH;
 use program::Workplace;
 
-/// Conditionals nested to this depth; each adds one if its first branch is taken.
+/// Returns a module with conditionals that are nested to this depth. Each conditional adds one if
+/// its first branch is taken.
 fn conditionals(depth: u32) -> String {
     let mut text = String::from(
         "HloModule m
@@ -42,7 +44,8 @@ fn branch(level: u32) -> String {
     )
 }
 
-/// Loops nested to this depth. Each has one iteration, as all loops share one counter.
+/// Returns a module with loops that are nested to this depth. Each loop has one iteration, because
+/// all loops share one counter.
 fn loops(depth: u32) -> String {
     let mut text = String::from(
         "HloModule m
@@ -100,7 +103,8 @@ fn what_is_nested_deeper_is_refused_at_its_place() {
     }
 }
 
-/// Thousands of slices of three rows each. Compiled as one kernel each, they take minutes.
+/// Checks thousands of slices of three rows each. If each slice were a kernel, compilation would
+/// take minutes.
 #[test]
 fn thousands_of_slices_are_put_together() {
     let mut text = String::from("HloModule m\nENTRY main {\n  p = s32[9000,2] parameter(0)\n");
@@ -115,7 +119,8 @@ fn thousands_of_slices_are_put_together() {
     place.run(&["run", "m.hlo", "--check"]).succeeded();
 }
 
-/// To compose the indexing maps of all these operations would take minutes.
+/// Checks hundreds of operations in a row that move elements. To compose the indexing maps of all
+/// of them would take minutes.
 #[test]
 fn hundreds_of_movements_in_a_row_are_compiled() {
     let mut text = String::from("HloModule m\nENTRY main {\n  v0 = s32[6,10] parameter(0)\n");

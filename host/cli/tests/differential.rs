@@ -1,4 +1,5 @@
-//! Operations compiled for cpu and simt against the reference interpreter.
+//! Compiles operations for cpu and simt, and compares the results with those of the reference
+//! interpreter.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::fusions::Chance;
@@ -116,8 +117,9 @@ fn elementwise_integers_of_every_width() {
     }
 }
 
-/// A component of a cross product, read through slices that are rows of another concatenation. Only
-/// one part of each inner concatenation is read, which intervals alone cannot show.
+/// Checks a component of a cross product. It is read through slices that are rows of another
+/// concatenation. Only one part of each inner concatenation is read, but intervals alone cannot
+/// show this.
 #[test]
 fn a_concatenate_of_which_one_part_is_read() {
     check(

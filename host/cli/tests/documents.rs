@@ -1,4 +1,4 @@
-//! The outputs that `docs/` shows are those that the program prints now.
+//! Checks that the outputs in `docs/` are the outputs that the program prints now.
 //!
 //! A code block begins with one of:
 //!
@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The commands of a document run in order, in one folder per document. The arguments of an entry
-//! function are long and repeat in many dumps, so their line is cut and ends with `…`.
-//! `FUSEBOX_BLESS=1` updates outputs and files.
+//! function are long and occur in many dumps. So the line that contains them is cut and ends with
+//! `…`. `FUSEBOX_BLESS=1` updates outputs and files.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -19,7 +19,7 @@ use std::path::Path;
 
 use program::Workplace;
 
-/// Characters kept of a line that is cut.
+/// Number of characters that are kept if a line is cut.
 const LONGEST: usize = 100;
 
 #[test]
@@ -50,7 +50,7 @@ fn check(name: &str) {
     }
 }
 
-/// The document with all blocks updated.
+/// Returns the document after all its blocks have been updated.
 fn renewed(place: &Workplace, text: &str) -> String {
     let mut out = String::new();
     let mut lines = text.lines();
@@ -87,7 +87,8 @@ fn block(place: &Workplace, begin: &str, body: &[&str]) -> String {
     }
 }
 
-/// The lines of a text in `range`, or all lines, without empty lines at the end.
+/// Returns the lines of a text in `range`, or all lines if `range` is not of the form `FIRST-LAST`.
+/// Drops empty lines at the end.
 fn shown(text: &str, range: &str) -> String {
     let (first, last) = match range.split_once('-') {
         Some((first, last)) => (first.parse().unwrap(), last.parse().unwrap()),

@@ -1,5 +1,5 @@
-//! Dynamic sizes in loops and branches, against the reference interpreter, whose arrays have their
-//! actual sizes.
+//! Compares dynamic sizes in loops and branches with the reference interpreter. In the interpreter,
+//! arrays have their actual sizes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::Compiler;
@@ -31,8 +31,8 @@ fn check(computations: &str, lines: &str) {
     }
 }
 
-/// The state of the loop is `r`: a counter and an array of dynamic size. In each iteration, the
-/// given lines compute `b` from `a`.
+/// Checks a loop. The state `r` of the loop consists of a counter and an array of dynamic size. In
+/// each iteration, the lines `turn` compute `b` from `a`.
 fn turns(turn: &str) {
     let computations = format!(
         "body {{ p = (s32[], f32[<=8]) parameter(0)
@@ -82,7 +82,7 @@ fn every_turn_of_a_loop_has_another_size() {
     );
 }
 
-/// The initial array is static; the state is declared as dynamic.
+/// Checks a loop whose initial array is static. Its state is declared as dynamic.
 #[test]
 fn a_static_array_becomes_a_state_of_dynamic_size() {
     check(
@@ -103,7 +103,8 @@ condition { a = f32[<=8] parameter(0)
     );
 }
 
-/// Branches set sizes; one has an operand of dynamic size, the other does not.
+/// Checks branches that set sizes. One branch has an operand of dynamic size, and the other branch
+/// does not.
 #[test]
 fn branches_give_arrays_of_other_sizes() {
     check(
@@ -127,7 +128,7 @@ no { a = f32[8] parameter(0)
     );
 }
 
-/// A branch in a loop, whose result is static.
+/// Checks a branch in a loop. The result of the branch is static.
 #[test]
 fn a_branch_in_a_loop_reads_sizes() {
     check(
@@ -157,7 +158,7 @@ condition { p = (s32[], f32[<=8], s32[]) parameter(0)
     );
 }
 
-/// The conditional is declared as dynamic; its branches are static.
+/// Checks a conditional that is declared as dynamic. Its branches are static.
 #[test]
 fn branches_of_static_size_have_the_bound() {
     check(
@@ -173,7 +174,7 @@ no { a = f32[8] parameter(0)
     );
 }
 
-/// Two loops share one body, and one of them is nested in another loop.
+/// Checks two loops that share one body. One of the two is nested in a third loop.
 #[test]
 fn loops_in_loops_share_a_body() {
     check(

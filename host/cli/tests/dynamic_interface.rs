@@ -1,5 +1,5 @@
-//! Parameters and results of dynamic sizes: a program takes arrays of any size within the bound,
-//! and returns only the elements within the actual size.
+//! Checks parameters and results of dynamic sizes. A program accepts arrays of any size within the
+//! bound, and returns only the elements within the actual size.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::fusions::Chance;
@@ -25,7 +25,8 @@ fn an_array_goes_through() {
     }
 }
 
-/// Dynamic major and minor dimensions, a nested tuple as result, element types of several widths.
+/// Checks dynamic major and minor dimensions, a nested tuple as result, and element types of
+/// several widths.
 #[test]
 fn several_arrays() {
     let text = "HloModule m
@@ -49,7 +50,8 @@ ENTRY e {
     }
 }
 
-/// Returns only the positive elements: the program computes their number.
+/// Checks a program that returns only the positive elements. The program computes the number of
+/// these elements.
 #[test]
 fn a_size_that_the_program_finds() {
     let text = "HloModule m

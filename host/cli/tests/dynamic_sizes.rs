@@ -1,4 +1,5 @@
-//! Dynamic dimensions, against the reference interpreter, whose arrays have their actual sizes.
+//! Compares dynamic dimensions with the reference interpreter. In the interpreter, arrays have
+//! their actual sizes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::Compiler;
@@ -56,9 +57,9 @@ first_less { a = f32[] parameter(0)
   ROOT c = pred[] compare(a, b), direction=LT }
 ";
 
-/// Compiles `lines` for several sizes and compares `q` and the size of `r` with the interpreter's.
-/// `d` has the first elements of `x`, `s` the first columns of `y`. The program computes the size,
-/// so that no pass folds it.
+/// Compiles `lines` for several sizes. Compares `q` and the size of `r` with the results of the
+/// interpreter. `d` holds the first elements of `x`, and `s` holds the first columns of `y`. The
+/// program computes the size, so that no pass can fold it.
 fn check(lines: &str, result: &str) {
     let compiler = Compiler::new(Vec::new()).unwrap();
     for size in [0, 1, 3, 8] {
@@ -139,7 +140,7 @@ fn products() {
     );
 }
 
-/// Convolutions with a dynamic spatial dimension and with dynamic features.
+/// Checks convolutions with a dynamic spatial dimension, and convolutions with dynamic features.
 #[test]
 fn convolutions() {
     check(
@@ -165,7 +166,7 @@ fn convolutions() {
 #[test]
 fn movements() {
     for lines in [
-        // The first element of the result is the last within the size.
+        // The first element of the result is the last element within the size.
         "  e = f32[<=8] reverse(d), dimensions={0}\n  i = f32[8] iota(), iota_dimension=0
   r = f32[<=8] multiply(e, i)",
         "  e = f32[4,<=8] reverse(s), dimensions={0,1}\n  i = f32[4,8] iota(), iota_dimension=1
@@ -188,8 +189,8 @@ fn movements() {
     }
 }
 
-/// Static operands are read up to the size of the dynamic ones. A size set to the bound makes the
-/// dimension static.
+/// Static operands are read up to the size of the dynamic operands. If a size is set to the bound,
+/// the dimension becomes static.
 #[test]
 fn elementwise() {
     check(
@@ -211,7 +212,8 @@ fn elementwise() {
     );
 }
 
-/// Elements beyond the size come last, even if they are the least. Equal elements keep their order.
+/// Elements beyond the size must come last, even if they are the smallest. Equal elements must keep
+/// their order.
 #[test]
 fn sorts() {
     check(
@@ -241,7 +243,8 @@ fn sorts() {
     );
 }
 
-/// The index of the largest element, and a maximum in a form that the compiler does not recognise.
+/// Checks two combiners: one computes the index of the largest element, and the other is a maximum
+/// in a form that the compiler does not recognise.
 #[test]
 fn combiners_without_a_known_neutral_element() {
     check(
@@ -268,8 +271,8 @@ fn combiners_without_a_known_neutral_element() {
     }
 }
 
-/// A slice stays within the actual size; a slice of a whole dimension has the actual size. `r` and
-/// `m` have at least two elements along it.
+/// A slice must stay within the actual size. A slice of a whole dimension must have the actual
+/// size. `r` and `m` have at least two elements along the dynamic dimension.
 #[test]
 fn windows_that_begin_where_a_value_says() {
     let four = "  two = s32[] constant(2)
@@ -300,7 +303,7 @@ fn windows_that_begin_where_a_value_says() {
     }
 }
 
-/// An update of dynamic size leaves elements behind it unchanged.
+/// An update of dynamic size must leave the elements behind the update unchanged.
 #[test]
 fn updates_of_dynamic_size() {
     let sizes = "  two = s32[] constant(2)
@@ -328,7 +331,7 @@ fn updates_of_dynamic_size() {
     }
 }
 
-/// Iterations beyond the size leave the carries unchanged, in both directions.
+/// In both directions, iterations beyond the size must leave the loop-carried values unchanged.
 #[test]
 fn scans() {
     for reverse in ["false", "true"] {
@@ -359,8 +362,9 @@ fn scans() {
     }
 }
 
-/// A gather reads no elements beyond the size, and a scatter ignores index vectors beyond their
-/// size. `v`, `m` and `at` have at least two elements along the dynamic dimension.
+/// A gather must read no elements beyond the size, and a scatter must ignore index vectors beyond
+/// the number of index vectors. `v`, `m` and `at` have at least two elements along the dynamic
+/// dimension.
 #[test]
 fn index_vectors() {
     let three = "  two = s32[] constant(2)
@@ -389,7 +393,7 @@ fn index_vectors() {
         ),
         "f32[]",
     );
-    // Gathers windows of two elements, whose row index is static.
+    // Gathers windows of two elements. The row index is static.
     check(
         &format!(
             "{three}  pairs = s32[4,2] constant({{{{0,7}},{{3,1}},{{9,2}},{{1,-1}}}})
@@ -416,7 +420,7 @@ fn index_vectors() {
             );
         }
     }
-    // A scatter leaves out a window that ends beyond the size.
+    // A scatter must leave out a window that ends beyond the size.
     check(
         &format!(
             "{three}  starts = s32[3,1] constant({{{{2}},{{0}},{{6}}}})
@@ -431,7 +435,7 @@ fn index_vectors() {
     );
 }
 
-/// Windows of a combiner without a known neutral element.
+/// Checks windows whose combiner has no known neutral element.
 #[test]
 fn windows_of_any_combiner() {
     for (window, bound) in [("size=3", 6), ("size=3 stride=2 pad=1_1", 4), ("size=8 pad=7_0", 8)] {
@@ -445,8 +449,8 @@ fn windows_of_any_combiner() {
     }
 }
 
-/// A dynamic number of overlapping windows. A window that begins beyond the last element selects
-/// none.
+/// Checks a dynamic number of overlapping windows. A window that begins beyond the last element
+/// selects no element.
 #[test]
 fn selections() {
     for (windows, sources, padding, select) in
@@ -478,7 +482,7 @@ fn selections() {
     );
 }
 
-/// A dynamic number of matrices and signals.
+/// Checks routines with a dynamic number of matrices or of signals.
 #[test]
 fn routines() {
     check(

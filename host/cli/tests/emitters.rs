@@ -1,4 +1,4 @@
-//! `fusebox emitters`: the description of libraries, and how `fusebox.lock` pins them.
+//! Checks `fusebox emitters`: how it describes libraries, and how `fusebox.lock` pins them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -15,7 +15,8 @@ use serde_json::Value;
 const MODULE: &str = "HloModule m\nENTRY main {\n  p = f32[64] parameter(0)\n  ROOT r = f32[64] negate(p)\n}\n";
 const SETTINGS: &str = "[plugins.mine]\npath = \"mine.so\"\n";
 
-/// A module and a `fusebox.toml` with one plugin, the out-of-tree emitter.
+/// Creates a workplace with a module and a `fusebox.toml`. The file names one plugin, the
+/// out-of-tree emitter.
 fn place() -> Workplace {
     let place = Workplace::with_module(MODULE);
     place.write("fusebox.toml", SETTINGS.as_bytes());
@@ -54,13 +55,13 @@ fn inspecting_tells_all_without_running_anything() {
     let told = json(&place.run(&["emitters", "inspect", "mine.so", "--json"]).succeeded());
     assert_eq!(told["emitters"][0]["name"], "simple-loop");
     assert_eq!(told["sha256"].as_str().unwrap().len(), 64);
-    // The library panics when the program asks for its description, and its file has no crate name
-    // and version.
+    // The library panics when the program asks for the library's description. The library file
+    // contains no crate name and version.
     let hostile = built::hostile("panic").display().to_string();
     let text = place.run(&["emitters", "inspect", &hostile]).succeeded();
     assert!(text.contains("the file does not say"), "{text}");
     assert!(place.run(&["emitters", "--no-config", "--load", &hostile]).err.contains("no description today"));
-    // Its interface is newer than the program's.
+    // The interface of this library is newer than that of the program.
     place.write("mine.so", &built::with_interface(std::fs::read(place.path("mine.so")).unwrap(), 1999));
     let ran = place.run(&["emitters", "inspect", "mine.so"]);
     let text = ran.out.clone();
@@ -131,7 +132,7 @@ fn a_pinned_plugin_is_refused_when_it_has_changed_and_another_is_not() {
     assert_eq!(lock, std::fs::read_to_string(place.path("fusebox.lock")).unwrap());
     assert!(place.run(&["emitters", "lock"]).succeeded().contains("1 plugins are pinned in fusebox.lock"));
     assert!(place.run(&["emitters", "--locked"]).succeeded().contains("hostile"));
-    // A library file that a choice names is also a plugin.
+    // If a choice names a library file, this library is also a plugin.
     place.write("fusebox.toml", b"[emitters]\nloop = \"./mine.so\"\n");
     place.run(&["emitters", "--locked"]).failed(1, &["fusebox.toml:2:8: error: plugin `./mine.so`: found", mend]);
     // The lock file drops plugins that `fusebox.toml` no longer names.
@@ -205,7 +206,8 @@ fn shells_and_manuals_know_the_commands() {
     }
 }
 
-/// Exchanges a pinned library for another as fast as the file system allows.
+/// Checks that no unpinned library is loaded while another thread exchanges a pinned library for an
+/// unpinned one. The exchanges are as fast as the file system allows.
 #[test]
 fn what_is_not_pinned_is_not_loaded_in_the_moment_between() {
     let place = place();
@@ -222,7 +224,7 @@ fn what_is_not_pinned_is_not_loaded_in_the_moment_between() {
                 }
                 std::fs::hard_link(other, &next).or_else(|_| std::fs::copy(other, &next).map(drop)).unwrap();
                 std::fs::rename(&next, &library).unwrap();
-                // If both names are links to one file, `rename` leaves them as they are.
+                // If both names are links to the same file, `rename` changes nothing.
                 let _ = std::fs::remove_file(&next);
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -1,4 +1,4 @@
-//! Executables as files: damaged, signed, or from another author.
+//! Checks executables as files: damaged, signed, and from another author.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -9,7 +9,7 @@ use fusebox_core::device::instructions;
 use fusebox_runtime::Executable;
 use program::{Ran, Workplace};
 
-/// A kernel, a loop with a predicate, a host operation and a constant.
+/// A program with a kernel, a loop with a predicate, a host operation and a constant.
 const PROGRAM: &str = "HloModule m
 less {
   p = (s32[], f32[64]) parameter(0)
@@ -75,7 +75,8 @@ fn an_executable_of_another_format_says_what_to_do() {
     place.run(&["run", "e.fusebox"]).failed(1, &["e.fusebox", "format 99", "compile the module again"]);
 }
 
-/// An unchanged executable, and one that requires an instruction set that no machine has.
+/// Checks an unchanged executable, and an executable that requires an instruction set that no
+/// machine has.
 #[test]
 fn an_executable_says_all_that_it_needs_of_a_processor_and_runs_nowhere_else() {
     for target in ["cpu", "simt"] {
@@ -95,7 +96,8 @@ fn an_executable_says_all_that_it_needs_of_a_processor_and_runs_nowhere_else() {
     }
 }
 
-/// Kernels and comparators for `cpu,-avx512` use no AVX-512 instructions, and the program runs.
+/// Checks that kernels and comparators for `cpu,-avx512` use no AVX-512 instructions, and that the
+/// program runs.
 #[test]
 fn an_executable_without_avx512_needs_none() {
     let place = with_executable("cpu,-avx512");
@@ -108,7 +110,8 @@ fn an_executable_without_avx512_needs_none() {
     place.run(&["run", "m.fusebox"]).succeeded();
 }
 
-/// Comparators run on the host for every target.
+/// For every target, comparators run on the host. So an executable for a GPU must state which
+/// instruction sets the comparators need.
 #[test]
 fn an_executable_for_a_gpu_says_what_its_comparators_need() {
     let place = Workplace::with_module(
@@ -129,7 +132,7 @@ fn an_executable_is_not_interpreted() {
     with_executable("cpu").run(&["run", "--interpreter", "m.fusebox"]).failed(2, &["machine code"]);
 }
 
-/// The output of `jax.jit(f, donate_argnums=0).lower(x, y).as_text("hlo")`.
+/// Module that jax prints for `jax.jit(f, donate_argnums=0).lower(x, y).as_text("hlo")`.
 const DONATING: &str = "HloModule jit_f, input_output_alias={ {0}: (0, {}, may-alias) }, \
 entry_computation_layout={(f32[1000]{0}, f32[10]{0})->(f32[1000]{0}, f32[1000]{0})}
 ENTRY main {
@@ -168,7 +171,8 @@ fn results_have_the_same_bits_for_any_number_of_threads_and_in_every_run() {
     ["2", "7", "7", "7"].iter().for_each(|threads| assert_eq!(run(threads), expected, "{threads} threads"));
 }
 
-/// Number of copy thunks in a program whose parameter `p` is donated to its only result `n`.
+/// Returns the number of copy thunks in a program. The parameter `p` of the program is donated to
+/// its only result `n`.
 fn copies(lines: &str) -> usize {
     let place = Workplace::with_module(&format!(
         "HloModule m, input_output_alias={{ {{}}: (0, {{}}, may-alias) }}\n\
@@ -195,7 +199,7 @@ fn element_by_element_a_donated_input_is_written_where_it_is_read() {
     assert_eq!(copies(shifted), 1);
 }
 
-/// Returns a key pair and writes its public half to a file.
+/// Creates a pair of keys, and writes the public key to a file.
 fn key(place: &Workplace, file: &str) -> minisign::KeyPair {
     let pair = minisign::KeyPair::generate_unencrypted_keypair().unwrap();
     place.write(file, &pair.pk.to_box().unwrap().to_bytes());

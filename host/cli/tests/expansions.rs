@@ -1,9 +1,10 @@
-//! Operations that the compiler expands, against the reference interpreter.
+//! Compares operations that the compiler expands with the reference interpreter.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::Compiler;
 
-/// Small integers, so that sums are exact: the same bits on cpu and simt.
+/// Checks a program on small integers. Sums of small integers are exact, so cpu and simt must
+/// compute the same bits.
 fn check(text: &str) {
     let compiler = Compiler::new(Vec::new()).unwrap();
     compiler.check(text).unwrap_or_else(|failure| panic!("{failure}\n{text}"));
@@ -33,7 +34,8 @@ fn ragged_products() {
     product("f32[4,2,3]", "f32[4,3,5]", "s32[2]", "f32[4,2,5]", batches);
 }
 
-/// The matrices of other groups do not affect a group's result, and a zero keeps its sign.
+/// Checks that the matrices of other groups do not affect a group's result, and that a zero keeps
+/// its sign.
 #[test]
 fn a_ragged_product_keeps_groups_apart() {
     check(

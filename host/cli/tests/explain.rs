@@ -1,5 +1,5 @@
-//! `fusebox explain`: why instructions are where they are, fusions compared with the roof, and the
-//! page in a real browser.
+//! Checks `fusebox explain`: the reason for the place of each instruction, the comparison of
+//! fusions with the roof, and the page in a real browser.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -7,8 +7,8 @@ mod program;
 use program::Workplace;
 use serde_json::Value;
 
-/// An exponential that a sum and a division by this sum read, and an addition of zeros that a pass
-/// removes.
+/// A softmax: a sum and a division by this sum read an exponential. A pass removes an addition of
+/// zeros.
 const MODULE: &str = "HloModule softmax
 add {
   a = f32[] parameter(0)
@@ -44,7 +44,8 @@ fn instructions_say_where_they_are_and_why() {
     assert!(!dead.contains("fusion `"), "{dead}");
 }
 
-/// Fusion decides about instructions that no emitter bids for.
+/// Checks that fusion gives a reason for each instruction. Fusion decides about instructions for
+/// which no emitter bids.
 #[test]
 fn fusion_has_a_reason_for_each_instruction() {
     let text = "HloModule m\nENTRY main {\n x = f32[64] parameter(0)\n y = f32[64] sine(x)\n z = f32[64] add(y, x)\n
@@ -77,8 +78,8 @@ fn fusions_stand_beside_the_roof_with_measured_times() {
     for kernel in kernels.as_array().unwrap() {
         let row = &kernel["roofline"];
         assert_eq!(row["bytes"], kernel["bytes_read"].as_u64().unwrap() + kernel["bytes_written"].as_u64().unwrap());
-        // Computing, memory and waiting overlap: the longest counts fully, and a quarter of the
-        // others.
+        // Computing, memory and waiting overlap. So the longest of the three times counts fully,
+        // and a quarter of each other time counts.
         let part = |name: &str| kernel["prediction"][name].as_f64().unwrap();
         let parts = ["computing_us", "memory_us", "waiting_us"].map(part);
         let longest = parts.iter().copied().fold(0.0, f64::max);
@@ -93,9 +94,10 @@ fn fusions_stand_beside_the_roof_with_measured_times() {
     assert!(measured.contains("measured us") && measured.contains("geometric mean"), "{measured}");
 }
 
-/// A roof does not count the rest of an array that is updated in place, zeros between elements of a
-/// dilated operand, sums that windows share, and elements that no index reads. It does not assume
-/// that `bf16` products are computed one by one.
+/// Some work does not count for the roof. If an array is updated in place, its unchanged rest does
+/// not count. Zeros between elements of a dilated operand, sums that windows share, and elements
+/// that no index reads do not count either. The roof also assumes that several `bf16` products are
+/// computed at a time.
 #[test]
 fn no_kernel_is_predicted_above_the_roof() {
     let programs = [
@@ -128,7 +130,8 @@ fn no_kernel_is_predicted_above_the_roof() {
     }
 }
 
-/// Kernels of 4 and of 400,000 elements, one of them used twice, and a sort.
+/// A program with kernels of 4 and of 400,000 elements, and a sort. One of the kernels is used
+/// twice.
 const SIZES: &str = "HloModule sizes
 less {
   a = f32[] parameter(0)
@@ -179,7 +182,7 @@ fn a_table_comes_first_and_the_rest_on_demand() {
     assert!(nothing.run(&["explain", "m.hlo"]).succeeded().contains("the program computes nothing"));
 }
 
-/// The page in the browser after its script has run.
+/// Opens the page in a browser and checks its content after its script has run.
 #[test]
 fn the_page_opens_in_a_browser_without_network_and_without_complaints() {
     let place = Workplace::with_module(MODULE);
@@ -194,7 +197,8 @@ fn the_page_opens_in_a_browser_without_network_and_without_complaints() {
     }
 }
 
-/// Three values of 4096 bytes, two of which are live at a time, and a result of 4096 bytes.
+/// A program with three values of 4096 bytes and a result of 4096 bytes. Two of the three values
+/// are live at a time.
 const CHAIN: &str = "HloModule chain
 ENTRY main {
   x = f32[32,32] parameter(0)

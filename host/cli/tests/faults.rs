@@ -1,4 +1,4 @@
-//! Bad modules, bad inputs, wrong usage: exit code and message.
+//! Checks exit codes and messages for bad modules, bad inputs and wrong usage.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -50,7 +50,7 @@ fn broken_inputs_are_refused() {
     place.write("empty.npz", b"");
     place.run(&["run", "m.hlo", "--inputs", "garbage.npz"]).failed(1, &["garbage.npz"]);
     place.run(&["run", "m.hlo", "--inputs", "empty.npz"]).failed(1, &["empty.npz"]);
-    // Uses the results of another module: one array instead of two.
+    // Uses the results of another module, which returns one array instead of two.
     place.write("other.hlo", b"HloModule o\nENTRY main {\n  ROOT c = f32[4] constant({1,2,3,4})\n}\n");
     place.run(&["run", "--interpreter", "other.hlo", "--outputs", "one.npz"]).succeeded();
     place.run(&["run", "m.hlo", "--inputs", "one.npz"]).failed(1, &["one.npz"]);
@@ -59,7 +59,8 @@ fn broken_inputs_are_refused() {
     place.run(&["run", "m.hlo", "--inputs", "cut.npz"]).failed(1, &["cut.npz"]);
 }
 
-/// A module of `levels` computations, each of which calls the previous one `calls` times.
+/// Returns a module of `levels` computations. Each computation calls the previous one `calls`
+/// times.
 fn tower(levels: usize, calls: usize) -> String {
     let mut text = "HloModule m\nc0 { p = s32[] parameter(0)\n  ROOT r = s32[] add(p, p) }\n".to_string();
     for level in 1..=levels {

@@ -1,4 +1,4 @@
-//! Which files the program reads, and what happens to files that it writes.
+//! Checks which files the program reads, and how it writes files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;

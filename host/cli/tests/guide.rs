@@ -1,4 +1,5 @@
-//! Runs the steps of `docs/writing-an-emitter.md` as written, in an empty folder.
+//! Runs the steps of `docs/writing-an-emitter.md` exactly as the guide describes them, in an empty
+//! folder.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod program;
@@ -16,7 +17,7 @@ fn every_step_of_the_guide_works() {
         guide.split("```sh\n").skip(1).map(|rest| unindented(rest.split("```").next().unwrap())).collect();
     assert_eq!(steps.len(), 6, "the guide has other steps");
     let place = Workplace::new();
-    // Gives cargo the lock file of the example, so that it needs no network.
+    // Use the lock file of the example, so that cargo needs no network.
     let lock = root.join("examples/out-of-tree-emitter/Cargo.lock");
     let mut script = steps.join("\n");
     for name in ["my-loop", "my-norm"] {
@@ -37,8 +38,8 @@ fn every_step_of_the_guide_works() {
     for words in ["conforms", "my-loop 0.1.0", "result 0: f32[1000,300]", "B: 1 kernels by my-loop 0.1.0", summary] {
         assert!(said.contains(words), "no `{words}`:\n{said}");
     }
-    // The guide's change applies, its kernel is right, and it has the effect that the guide
-    // promises.
+    // The change that the guide describes must apply. The kernel must then be right, and the change
+    // must have the effect that the guide promises.
     let changed = std::fs::read_to_string(place.path("my-loop/src/lib.rs")).unwrap();
     assert!(changed.contains("ELEMENTS: i64 = 64;"), "the change that the guide makes has no place to be made in");
     let (before, few) = said.split_once("few.hlo on cpu").unwrap().1.split_once("few.hlo on cpu").unwrap();
@@ -53,7 +54,7 @@ fn every_step_of_the_guide_works() {
     assert!(std::fs::read_to_string(place.path("my-loop/page/index.html")).unwrap().contains("my-loop 0.1.0"));
 }
 
-/// The verdict on B with warm caches, and B's time over A's.
+/// Returns the verdict about B with warm caches, and the time of B divided by the time of A.
 fn verdict(compared: &str) -> (&str, f64) {
     let row = compared.lines().find(|line| line.starts_with("  B    warm ")).unwrap();
     let words: Vec<&str> = row.split_whitespace().collect();
@@ -61,7 +62,7 @@ fn verdict(compared: &str) -> (&str, f64) {
     (words[place], words[place + 1].parse().unwrap())
 }
 
-/// Removes the indentation of a list's item.
+/// Removes the indentation of an item of a list.
 fn unindented(text: &str) -> String {
     text.lines().map(|line| line.strip_prefix("   ").unwrap_or(line)).flat_map(|line| [line, "\n"]).collect()
 }

@@ -1,5 +1,5 @@
-//! No kernel spills registers, as reported by NVIDIA's assembler. If `FUSEBOX_CORPUS` names the
-//! corpus, the test also checks its modules.
+//! Checks that no kernel spills registers. NVIDIA's assembler reports the spills. If
+//! `FUSEBOX_CORPUS` names the corpus, the test also checks the modules of the corpus.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use program::Workplace;
 
-/// Path of the assembler if it is installed.
+/// Returns the path of the assembler if the assembler is installed.
 fn assembler() -> Option<PathBuf> {
     let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas");
     let program = std::env::var_os("FUSEBOX_PTXAS").map_or(fetched, Into::into);
@@ -22,22 +22,23 @@ fn assembler() -> Option<PathBuf> {
     Some(program)
 }
 
-/// Kernels of a module in the report, compiled with the emitters of a library too.
+/// Compiles a module, also with the emitters of a library. Returns the report's entries for its
+/// kernels.
 fn assembled(place: &Workplace, assembler: &Path, module: &str, library: &str) -> Vec<serde_json::Value> {
     let environment = [("FUSEBOX_PTXAS", assembler.to_str().unwrap()), ("FUSEBOX_EMITTER_PATH", library)];
     let out = place.run_with_environment(&["explain", "--ptxas", "--json", module], &environment).succeeded();
     serde_json::from_str(&out).unwrap()
 }
 
-/// Kernels of a module that spill, with their entry in the report.
+/// Returns the report's entries for those kernels of a module that spill.
 fn spilling(place: &Workplace, assembler: &Path, module: &str) -> Vec<String> {
     let kernels = assembled(place, assembler, module, "");
     let spills = |kernel: &&serde_json::Value| kernel["spill_stores"] != 0 || kernel["spill_loads"] != 0;
     kernels.iter().filter(spills).map(|kernel| format!("{module}: {kernel}")).collect()
 }
 
-/// Each value adds the halves of neighbours in the two values before it. The kernel contains calls
-/// of functions that contain calls.
+/// Returns a chain of values. Each value adds halves of neighbouring elements of the two previous
+/// values. The kernel contains calls of functions, and these functions contain calls too.
 fn shared_chain() -> String {
     let mut text = String::from(
         "HloModule chain
@@ -65,8 +66,9 @@ ENTRY main {
     text + "  ROOT end = f32[100] add(a20, a21)\n}\n"
 }
 
-/// Like the gradient of a pooling with overlapping windows, but the scatter's combiner has more
-/// than one operation. The kernel has nested loops over windows, each with branches.
+/// A program that resembles the gradient of a pooling with overlapping windows. But the combiner of
+/// the scatter has more than one operation. The kernel has nested loops over windows, and each loop
+/// contains branches.
 const OVERLAPPING_WINDOWS: &str = "HloModule pooling
 larger {
   a = f32[] parameter(0)
@@ -92,7 +94,7 @@ ENTRY main {
 }
 ";
 
-/// Products of all types that have their own instructions, with prologues and epilogues.
+/// Products with prologues and epilogues, for all types for which GPUs have special instructions.
 const PRODUCTS: &str = "HloModule products
 ENTRY main {
   x = f32[512,300] parameter(0)
@@ -139,8 +141,8 @@ fn kernels_do_not_spill() {
     assert_eq!(found, [""; 0]);
 }
 
-/// Queries, keys and values of 64 and of 256 elements: the registers that a thread needs for a
-/// result grow with the size.
+/// Checks queries, keys and values of 64 and of 256 elements. The number of registers that a thread
+/// needs for a result grows with this size.
 #[test]
 fn a_strangers_kernel_with_many_registers_does_not_spill() {
     let Some(assembler) = assembler() else { return };
@@ -157,8 +159,8 @@ fn a_strangers_kernel_with_many_registers_does_not_spill() {
     }
 }
 
-/// LLVM 22 turns a select around a 64-bit shift into PTX's shift, and keeps 32 bits of the amount:
-/// `7 << (2^32 + 1)` was 14. A clamped amount has at most 32 bits.
+/// LLVM 22 converts a select around a 64-bit shift to PTX's shift, and keeps only 32 bits of the
+/// shift amount. So `7 << (2^32 + 1)` was 14. A clamped amount has at most 32 bits.
 #[test]
 fn amounts_of_shifts_are_clamped_in_ptx() {
     for (ty, bits) in [("u64", 64), ("s64", 64), ("s32", 32), ("u32", 32)] {

@@ -1,7 +1,7 @@
-//! Kills the program at random moments: the named result file is always complete.
+//! Kills the program at random moments. The named result file must always be complete.
 //!
-//! `FUSEBOX_KILLS` is the number of kills, `FUSEBOX_PROGRAM` the program (by default the one just
-//! built).
+//! `FUSEBOX_KILLS` sets the number of kills. `FUSEBOX_PROGRAM` sets the program to kill, by default
+//! the one just built.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use program::Workplace;
 
-/// A module whose result is 8 MiB of `value`.
+/// Returns a module whose result consists of 8 MiB, in which each byte is `value`.
 fn module(value: u8) -> String {
     format!(
         "HloModule m\nENTRY main {{\n  z = u8[] constant({value})\n  ROOT r = u8[8388608] broadcast(z), dimensions={{}}\n}}\n"
@@ -37,7 +37,7 @@ impl KilledRuns {
         command
     }
 
-    /// A complete run: the result's bytes and the run's time.
+    /// Runs the program to its end. Returns the bytes of the result and the time of the run.
     fn whole(&self, module: &str) -> (Vec<u8>, Duration) {
         let begin = Instant::now();
         assert!(self.command(module, "whole.npz").status().unwrap().success());
@@ -53,8 +53,9 @@ fn results_are_whole_whenever_the_program_is_killed() {
     runs.place.write("b.hlo", module(2).as_bytes());
     let ((a, _), (b, mut time)) = (runs.whole("a.hlo"), runs.whole("b.hlo"));
     let mut random = SplitMix64(1);
-    // Counts of runs that ended before the kill, of killed runs, of results after a run (none, a's,
-    // b's) and of left drafts.
+    // `ended` counts runs that ended before the kill, and `killed` counts killed runs. `found`
+    // counts what is found after a run: no result, the result of `a`, or the result of `b`.
+    // `litter` counts drafts that are left behind.
     let (mut ended, mut killed, mut found, mut litter) = (0, 0, [0, 0, 0], 0);
     for turn in 0.. {
         if killed == kills {
@@ -72,8 +73,8 @@ fn results_are_whole_whenever_the_program_is_killed() {
                 ended += 1;
                 time = time * 19 / 20;
             }
-            // The time of a run depends on the machine's load: a few runs should end before the
-            // kill.
+            // The time of a run depends on the machine's load. Adapt the time of the kill so that a
+            // few runs end before the kill.
             None => {
                 killed += 1;
                 time = time * 101 / 100;
@@ -89,8 +90,8 @@ fn results_are_whole_whenever_the_program_is_killed() {
             Ok(bytes) => panic!("turn {turn}, {signal:?}: {} bytes that are neither result", bytes.len()),
         }
         for name in runs.place.names().into_iter().filter(|name| name.contains("partial")) {
-            // The kill came after the program named its draft and before it replaced the old file.
-            // The draft is complete by then.
+            // The program was killed after it had named its draft and before it replaced the old
+            // file. At that moment the draft must be complete.
             let bytes = std::fs::read(runs.place.path(&name)).unwrap();
             assert!(bytes == a || bytes == b, "{name} has {} bytes", bytes.len());
             std::fs::remove_file(runs.place.path(&name)).unwrap();

@@ -1,12 +1,13 @@
-//! `fusebox lower`: a kernel enters lowering at any stage and leaves it at any later one.
+//! Checks `fusebox lower`. A kernel can enter lowering at any stage and leave it at any later
+//! stage.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
 
 use program::Workplace;
 
-/// One kernel with narrow floats, a function of the math library, a sum over a row and, on GPUs,
-/// shuffles.
+/// A program with one kernel. The kernel has narrow floats, a function of the math library and a
+/// sum over a row. On GPUs, it also has shuffles.
 const MODULE: &str = "HloModule m
 add { a = f32[] parameter(0)
   b = f32[] parameter(1)
@@ -21,7 +22,7 @@ ENTRY main { x = bf16[64,100] parameter(0)
 
 const STAGES: [&str; 6] = ["kernel", "inlined", "memory", "loops", "indices", "scalars"];
 
-/// Output of `lower` for a file.
+/// Returns the output of `lower` for a file.
 fn lowered(place: &Workplace, file: &str, target: &str, from: &str, to: &str) -> String {
     place.run(&["lower", file, "--target", target, "--from", from, "--to", to]).succeeded()
 }
@@ -44,8 +45,8 @@ fn a_kernel_enters_at_every_stage() {
             let text = std::fs::read_to_string(place.path(&dump)).unwrap();
             assert_eq!(lowered(&place, &dump, target, stage, "llvm"), llvm, "{target}: from {stage}");
             assert_eq!(lowered(&place, &dump, target, stage, stage), text, "{target}: {stage} to itself");
-            // Operations for several threads record their source location, which is in the
-            // emitter's own lines or in those of the text that is read. Kernels for the cpu have no
+            // Operations for several threads record a source location. It is a line of the emitter,
+            // or a line of the text if the kernel was read from a text. Kernels for the cpu have no
             // such operations.
             if target == "cpu" {
                 assert_eq!(lowered(&place, "kernel.mlir", target, "kernel", stage), text, "{target}: to {stage}");
@@ -54,7 +55,7 @@ fn a_kernel_enters_at_every_stage() {
     }
 }
 
-/// A dump after a stage holds all kernels of one compilation unit.
+/// A dump after a stage contains all kernels of one compilation unit.
 #[test]
 fn one_kernel_of_several_is_taken_by_name() {
     let two = MODULE.replace(

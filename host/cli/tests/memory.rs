@@ -1,17 +1,18 @@
-//! With little memory the program fails with an error and does not abort. Large results need little
-//! more memory than their own bytes.
+//! Checks runs with little memory. The program must fail with an error and must not abort. Large
+//! results must need little more memory than their own bytes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
 
 use program::{Ran, Workplace};
 
-/// Runs with an address space of `mebibytes` MiB. The program itself needs less than 400.
+/// Runs the program with an address space of `mebibytes` MiB. The program itself needs less than
+/// 400 MiB.
 fn within(place: &Workplace, mebibytes: u64, arguments: &[&str]) -> Ran {
     place.shell(&format!("ulimit -v {}; exec \"$@\" --threads 1", mebibytes << 10), arguments)
 }
 
-/// A module whose result is one repeated element.
+/// Returns a module whose result has this shape and consists of one repeated element.
 fn filled(shape: &str) -> String {
     let ty = shape.split('[').next().unwrap();
     format!(
@@ -19,7 +20,7 @@ fn filled(shape: &str) -> String {
     )
 }
 
-/// Its values as 8-byte numbers would take 512 MiB.
+/// As 8-byte numbers, the values would take 512 MiB.
 #[test]
 fn a_summary_needs_no_memory_of_its_own() {
     let place = Workplace::with_module(&filled("s8[67108864]"));
@@ -52,7 +53,8 @@ fn what_does_not_fit_is_an_error_that_says_so() {
     assert_eq!(place.names(), ["m.hlo"], "nothing is left behind");
 }
 
-/// The buffers fit, but not the access history that the simulator keeps of every element.
+/// Checks that the simulator fails with an error. The buffers fit into memory, but the simulator
+/// also keeps a history of the accesses to every element, which does not fit.
 #[test]
 fn the_simulator_needs_memory_for_its_checks() {
     let place = Workplace::with_module(&filled("s8[67108864]"));
@@ -70,12 +72,12 @@ ENTRY main {
 }
 ";
     let place = Workplace::with_module(text);
-    // The interpreter's elements take eight bytes.
+    // An element takes eight bytes in the interpreter.
     within(&place, 700, &["run", "m.hlo", "--interpreter"]).failed(1, &["m.hlo:3:", "`x`", "bytes of memory"]);
     within(&place, 2000, &["run", "m.hlo", "--interpreter"]).failed(1, &["m.hlo:4:", "`y`", "bytes of memory"]);
 }
 
-/// The compiler's own lists are too large, not an array.
+/// No array is too large here, but the compiler's own lists are.
 #[test]
 fn a_module_that_does_not_fit_is_an_error() {
     let steps = 100_000;

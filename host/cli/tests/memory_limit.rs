@@ -1,13 +1,14 @@
-//! Under a memory limit the program rematerialises values, and results stay equal bit for bit.
+//! Checks that the program rematerialises values if memory is limited, and that the bits of the
+//! results do not change.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
 
 use program::Workplace;
 
-/// Layers of two products each. The program reads the results of the second products again in
-/// reverse order, as in a training step. To rematerialise them it needs the results of the first
-/// products, which no other instruction reads by then.
+/// Returns layers of two products each. As in a training step, the program reads the results of the
+/// second products again, in reverse order. To rematerialise a second product, the program needs
+/// the result of the first product. At that time, no other instruction reads this result.
 fn layers(count: usize) -> String {
     let mut text = String::new();
     for layer in 1..=count {
@@ -32,12 +33,12 @@ const PARAMETERS: &str = "  h0 = f32[64,32] parameter(0)
   w = f32[32,32] parameter(1)
   v = f32[32,32] parameter(2)\n";
 
-/// Runs all layers once.
+/// Returns a program that runs all layers once.
 fn once(count: usize) -> String {
     format!("HloModule m\nENTRY main {{\n{PARAMETERS}{}  ROOT r = f32[64,32] copy(g0)\n}}\n", layers(count))
 }
 
-/// Runs all layers in each iteration of a loop.
+/// Returns a program that runs all layers in each iteration of a loop.
 fn repeated(count: usize) -> String {
     const STATE: &str = "(s32[], f32[64,32], f32[32,32], f32[32,32])";
     let layers = layers(count);
@@ -70,14 +71,14 @@ ENTRY main {{
     )
 }
 
-/// Bytes of outputs and temporaries.
+/// Returns the number of bytes of outputs and temporaries.
 fn written(place: &Workplace, flags: &[&str]) -> u64 {
     let told = place.run(&[&["explain", "m.hlo", "--memory", "--json"], flags].concat()).succeeded();
     let memory: serde_json::Value = serde_json::from_str(&told).unwrap();
     memory["outputs"].as_u64().unwrap() + memory["temporaries"].as_u64().unwrap()
 }
 
-/// The program runs with this percentage of its memory.
+/// Checks that the program runs with this percentage of the memory that it needs without a limit.
 fn runs_with(text: &str, percent: u64) {
     let place = Workplace::with_module(text);
     let allowed = written(&place, &[]) * percent / 100;

@@ -1,5 +1,5 @@
-//! The ten mistakes of `docs/writing-an-emitter.md`: each message is the one that the guide shows.
-//! `FUSEBOX_BLESS=1` updates the guide's table.
+//! Checks the messages for the ten mistakes of `docs/writing-an-emitter.md`. Each message must be
+//! the one that the guide shows. `FUSEBOX_BLESS=1` updates the table of the guide.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -11,8 +11,9 @@ use std::path::Path;
 
 use program::Workplace;
 
-/// A mistake, the arguments of a command that runs into it, and the words of the message that say
-/// where it is and how to mend it.
+/// A mistake, the arguments of a command that encounters the mistake, and two texts that the
+/// message must contain. The first text states where the mistake is, and the second states how to
+/// correct it.
 type Mistake = (&'static str, &'static [&'static str], [&'static str; 2]);
 
 const MISTAKES: [Mistake; 10] = [
@@ -40,7 +41,7 @@ const MISTAKES: [Mistake; 10] = [
     ),
 ];
 
-/// A folder with the libraries and modules that contain the mistakes.
+/// Creates a folder with the libraries and modules that contain the mistakes.
 fn workplace() -> Workplace {
     let place = Workplace::new();
     let mine = std::fs::read(built::hostile("")).unwrap();
@@ -81,7 +82,8 @@ fn the_guide_has_the_message_of_every_mistake() {
     found.lines().zip(written.lines()).for_each(|(found, written)| assert_eq!(found, written));
 }
 
-/// Each command ends, names the kernel and its emitter, and explains how to learn more.
+/// Checks that each command ends, names the kernel and its emitter, and explains how to get more
+/// information.
 #[test]
 fn a_kernel_that_never_ends_is_named() {
     let place = workplace();

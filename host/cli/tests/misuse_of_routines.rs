@@ -1,5 +1,6 @@
-//! Operations of routines with unsupported operands: the error names the operation, its line and
-//! what it requires, in little time and memory. Edge cases that are supported succeed.
+//! Checks operations of routines with unsupported operands. The error must name the operation, its
+//! line and the requirement, and must need little time and memory. Supported edge cases must
+//! succeed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -22,15 +23,16 @@ fn module(operands: &str, operation: &str) -> (String, usize) {
     (text + &format!("  ROOT x = {operation}\n}}\n"), line)
 }
 
-/// Runs one operation in 1 GiB of address space, of which the program itself takes a third, and 10
-/// seconds of processor time.
+/// Runs one operation with 1 GiB of address space and 10 seconds of processor time. The program
+/// itself takes a third of this address space.
 fn run(operands: &str, operation: &str) -> (program::Ran, usize) {
     let (text, line) = module(operands, operation);
     let place = Workplace::with_module(&text);
     (place.shell("ulimit -v 1048576; ulimit -t 10; exec \"$@\" --threads 1", &["run", "m.hlo"]), line)
 }
 
-/// The program fails with exit code 1 and these words, at the operation's line.
+/// Checks that the program fails with exit code 1, and that the message contains these words and
+/// the line of the operation.
 fn refused(operands: &str, operation: &str, words: &str) {
     let (ran, line) = run(operands, operation);
     let said = &ran.err;
@@ -44,12 +46,14 @@ fn done(operands: &str, operation: &str) {
     assert_eq!(ran.code, Some(0), "{operands} {operation}: {}", ran.err);
 }
 
-/// A custom call of a target; `config` is the content of its dictionary.
+/// Returns the text of a custom call of a target. `config` is the content of the dictionary in its
+/// `backend_config`.
 fn call(result: &str, target: &str, config: &str) -> String {
     format!("{result} custom-call(), custom_call_target=\"{target}\", backend_config=\"{{{config}}}\"")
 }
 
-/// LAPACK's functions: operands and results of N rows and columns (M is one less), and attributes.
+/// LAPACK's functions with operands, results and attributes. In shapes, N is the number of rows and
+/// columns, and M is N - 1.
 const LAPACK: [(&str, &str, &str, &str); 14] = [
     ("potrf", "f32[N,N]", "(f32[N,N], s32[])", "uplo = 76 : ui8"),
     ("getrf", "f32[N,N]", "(f32[N,N], s32[N], s32[])", ""),
@@ -72,7 +76,7 @@ const LAPACK: [(&str, &str, &str, &str); 14] = [
     ),
 ];
 
-/// The text for matrices of `n` rows and columns.
+/// Returns the text for matrices of `n` rows and columns.
 fn sized(text: &str, n: usize) -> String {
     text.replace('N', &n.to_string()).replace('M', &n.saturating_sub(1).to_string())
 }
@@ -167,7 +171,7 @@ fn fourier_transforms() {
             transform("IRFFT", &halved, &real);
         }
     }
-    // The routine plans nothing for an empty array.
+    // For an empty array, the routine creates no plan.
     done("c64[0,1000000007]", "c64[0,1000000007] fft(), fft_type=FFT, fft_length={1000000007}");
     refused("c64[4]", "c64[4] fft(), fft_type=FFT, fft_length={5}", "fft_length");
     refused("c64[4]", "c64[4] fft(), fft_type=FFT, fft_length={2,2}", "fft_length");

@@ -1,5 +1,5 @@
-//! `fusebox new-emitter`: crates that build outside the repository, pass their tests, load, and
-//! compute right results.
+//! Checks `fusebox new-emitter`. The new crates must build outside the repository, pass their
+//! tests, load, and compute right results.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod program;
@@ -49,7 +49,7 @@ fn a_new_crate_of_every_kind_passes_its_tests_and_its_kernels_are_right() {
         assert_eq!(made.code, Some(0), "{}", made.err);
         assert!(made.out.contains(&format!("my-{kind}-2/src/lib.rs\n")), "{}", made.out);
         let folder = place.path(&name);
-        // Uses the lock file of the examples, so that cargo needs no network.
+        // Use the lock file of the examples, so that cargo needs no network.
         let lock = std::fs::read_to_string(format!("{ROOT}/examples/out-of-tree-emitter/Cargo.lock")).unwrap();
         std::fs::write(folder.join("Cargo.lock"), lock.replace("\"simple-loop\"", &format!("{name:?}"))).unwrap();
         assert!(cargo(&folder, &["test"]).contains(if kind == "own" { "3 passed" } else { "2 passed" }));
@@ -100,7 +100,7 @@ fn a_new_crate_builds_against_the_sources_that_the_program_comes_from() {
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     let core = Path::new(ROOT).join("core").canonicalize().unwrap();
     assert!(manifest.contains(&format!("fusebox-core = {{ path = {core:?} }}\n")), "{manifest}");
-    // The program is in no folder of PATH.
+    // No folder of PATH contains the program.
     let program = Path::new(env!("CARGO_BIN_EXE_fusebox")).parent().unwrap();
     assert!(made.contains(&format!("\n  export PATH={}:$PATH\n", program.display())), "{made}");
     let formatted = Command::new(env!("CARGO")).args(["fmt", "--check"]).current_dir(&folder).output().unwrap();

@@ -1,5 +1,6 @@
-//! No output of a command replaces a file that the command reads, of any type and under any name.
-//! Without `--force`, no command writes into a folder that holds files.
+//! Checks that no output of a command replaces a file that the command reads, whatever the type and
+//! the name of this file. Without `--force`, no command may write into a folder that contains
+//! files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -24,8 +25,8 @@ ENTRY main {
 }
 ";
 
-/// A workplace with every file that a command may read: a module, inputs, a library, a database,
-/// choices to import, an executable, settings and a lock.
+/// Creates a workplace with every file that a command may read: a module, inputs, a library, a
+/// database, choices to import, an executable, settings and a lock file.
 fn place() -> Workplace {
     let place = Workplace::with_module(MODULE);
     let constant = "HloModule i\nENTRY e { ROOT c = f32[8] constant({1,2,3,4,5,6,7,8}) }\n";
@@ -39,7 +40,7 @@ fn place() -> Workplace {
     place
 }
 
-/// All files of a folder and of its subfolders.
+/// Returns all files of a folder and of its subfolders.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -47,7 +48,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         if entry.file_type().unwrap().is_dir() {
             found.extend(contents(&entry.path()));
         } else {
-            // A link to a folder has no bytes.
+            // A link to a folder has no content.
             found.insert(entry.path(), std::fs::read(entry.path()).unwrap_or_default());
         }
     }
@@ -100,7 +101,7 @@ fn other_names_are_seen_through() {
         let run = ["run", "m.hlo", "--inputs", "in.npz", "--tuned", "t.redb", "--load", "p.so", "--outputs", output];
         changes_nothing(&place, &run, &[output, "the same file as the input"]);
     }
-    // An input that does not exist yet is an input too.
+    // A file that does not exist yet may also be an input.
     changes_nothing(&place, &["run", "m.hlo", "--tuned", "new.redb", "--outputs", "here/new.redb"], &["new.redb"]);
     // Outputs replace files that the command does not read.
     place.write("old", b"old");
@@ -133,7 +134,7 @@ fn a_folder_that_holds_something_is_refused_without_force() {
         changes_nothing(&place, &[command, &["."]].concat(), &["is not empty", "--force"]);
         changes_nothing(&place, &[command, &["m.hlo"]].concat(), &["m.hlo"]);
     }
-    // `--force` replaces files of the same names, but none that the command reads.
+    // `--force` replaces files with the same names, except files that the command reads.
     place.run(&[&repro[..], &["r"]].concat()).succeeded();
     place.run(&[&repro[..], &["r", "--force"]].concat()).succeeded();
     assert_eq!(std::fs::read_dir(place.path("r")).unwrap().count(), 6);
@@ -150,7 +151,7 @@ fn a_folder_that_holds_something_is_refused_without_force() {
 fn a_folder_is_written_whole_or_not_at_all() {
     let place = Workplace::with_module(MODULE);
     let names = place.names();
-    // The interpreter wants 8 numbers.
+    // The interpreter needs 8 numbers.
     place.write("few.npz", b"nonsense");
     place.run(&["repro", "m.hlo", "--fusion", "half", "--inputs", "few.npz", "-o", "a/b/r"]).failed(1, &["few.npz"]);
     place.run(&["repro", "m.hlo", "--fusion", "none", "-o", "a/b/r"]).failed(2, &["none"]);

@@ -1,4 +1,5 @@
-//! Plugins in the whole program: one emitter through three carriers, and a hostile one.
+//! Checks plugins in the whole program: an emitter that reaches the host in three ways, and a
+//! hostile emitter.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -8,7 +9,8 @@ mod program;
 
 use program::{Ran, Workplace};
 
-/// Several results of two shapes and a transcendental function, for a loop kernel on all targets.
+/// A program that becomes one loop kernel on all targets. The kernel has several results of two
+/// shapes and a transcendental function.
 const MODULE: &str = "HloModule m
 
 fused {
@@ -25,7 +27,8 @@ ENTRY main {
 }
 ";
 
-/// A module whose only fusion has the given name, which tells the hostile emitter what to do.
+/// Returns a module whose only fusion has this name. The name selects the behaviour of the hostile
+/// emitter.
 fn hostile_module(name: &str) -> String {
     format!(
         "HloModule m
@@ -101,7 +104,7 @@ fn an_automatic_choice_that_fails_is_replaced_with_a_warning() {
     }
 }
 
-/// An author needs to see what failed.
+/// Checks that the dumps contain plans and kernels that fail, because their author must see them.
 #[test]
 fn plans_and_kernels_that_fail_are_in_the_dumps() {
     for (name, file) in [
@@ -131,7 +134,8 @@ fn a_faulty_kernel_is_reported_with_its_emitter() {
     ran.failed(1, &["kernel astray, written by emitter hostile 0.1.0, is faulty", "out of bounds"]);
 }
 
-/// On the cpu a kernel can read out of bounds unnoticed.
+/// Checks that the simulator reports a kernel that reads out of bounds. On the cpu, such a read may
+/// go unnoticed.
 #[test]
 fn a_kernel_out_of_bounds_on_the_cpu_is_told_by_the_simulator() {
     let place = Workplace::with_module(&hostile_module("reads_astray"));
@@ -145,7 +149,7 @@ fn a_kernel_out_of_bounds_on_the_cpu_is_told_by_the_simulator() {
     for words in ["Emitter hostile 0.1.0 is at fault", "On the simulator: ", "is faulty", "out of bounds"] {
         assert!(found.out.contains(words), "`{words}` is missing in: {}{}", found.out, found.err);
     }
-    // Other emitters compute right results, and the check says so.
+    // Other emitters compute right results, and `--check` confirms this.
     let right = place.run(&["run", "m.hlo", "--check"]);
     assert!(right.code == Some(0) && right.err.contains("check: right, by the interpreter"), "{}", right.err);
 }
@@ -223,7 +227,8 @@ fn what_lies_in_a_folder_of_plugins_and_is_none_is_skipped_with_a_warning() {
     }
 }
 
-/// Two kernels: a transpose, which only emitters of one kind take, and a sine.
+/// A program with two kernels: a transpose and a sine. Only emitters of one kind accept the
+/// transpose.
 const TWO_KINDS: &str = "HloModule m
 
 ENTRY main {
@@ -245,13 +250,14 @@ fn a_choice_that_made_nothing_is_an_error_that_says_what_there_is() {
     run(&["--emitter", "scatter=loop"]).failed(1, &["`scatter=loop`", "of other kinds"]);
     run(&["--emitter", "loop=row-reduce", "--force"]).failed(1, &["row-reduce", "does not take fusion"]);
     run(&["--emitter", "loop=loop"]).succeeded();
-    // The last choice for a kind wins. The program does not check earlier ones.
+    // The last choice for a kind overrides the earlier choices, and the program does not check the
+    // earlier ones.
     run(&["--emitter", "loop=row-reduce", "--emitter", "loop=loop"]).succeeded();
 }
 
 #[test]
 fn what_a_chosen_emitter_declines_goes_to_the_others_and_is_counted() {
-    // A kernel with two results from one pass over x, and a kernel with one result.
+    // One kernel computes two results in one pass over x. Another kernel has one result.
     let both = "HloModule m
 
 ENTRY main {
@@ -264,7 +270,7 @@ ENTRY main {
 }
 ";
     let place = Workplace::with_module(both);
-    // The out-of-tree emitter takes only fusions with one result.
+    // The out-of-tree emitter accepts only fusions with one result.
     let library = built::simple_loop().display().to_string();
     let plain = place.run(&["run", "m.hlo"]).succeeded();
     let chosen = place.run(&["run", "m.hlo", "--emitter", &library]);
@@ -297,7 +303,7 @@ fn knobs_reach_the_emitter_in_charge_and_unknown_ones_are_named() {
     assert!(chosen.contains("x 64") || chosen.contains("64 threads"), "{chosen}");
 }
 
-/// The name of a kind stands for all linked-in emitters of the kind. Any other name stands for one
+/// The name of a kind selects all linked-in emitters of this kind. Any other name selects a single
 /// emitter.
 #[test]
 fn a_kind_has_several_emitters() {

@@ -1,4 +1,4 @@
-//! `fusebox bench --profile`: the times of kernels, and the trace.
+//! Checks `fusebox bench --profile`: the times of kernels, and the trace.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -6,8 +6,8 @@ mod program;
 use program::Workplace;
 use serde_json::Value;
 
-/// A sum of rows, a loop of thirty iterations with a step that is no kernel, and a loop with
-/// kernels only.
+/// A program with a sum of rows and two loops. The first loop has thirty iterations, and its body
+/// has a thunk that is not a kernel. The second loop contains only kernels.
 const MODULE: &str = "HloModule m
 add {
   a = f32[] parameter(0)
@@ -85,8 +85,9 @@ fn every_step_has_its_time_its_bytes_and_its_emitter() {
     ends.zip(&events[1..]).for_each(|(end, next)| assert!((next["ts"].as_f64().unwrap() - end).abs() < 1e-6));
 }
 
-/// Products that emitters split into several blocks on several cores. One core computes such small
-/// products faster than it can hand some of them to other cores.
+/// Checks a loop of small products. On several cores, emitters split such a product into several
+/// blocks. But a single core computes these products faster than it can distribute blocks to other
+/// cores.
 #[test]
 fn a_loop_of_blocks_that_are_better_alone_is_one_step() {
     let place = Workplace::with_module(

@@ -1,15 +1,15 @@
-//! Random fusions, against the reference interpreter. Every emitter that takes a fusion compiles it
-//! in its default and in another configuration, for cpu and simt.
+//! Compares random fusions with the reference interpreter. Every emitter that accepts a fusion
+//! compiles it for cpu and simt, in its default configuration and in another configuration.
 //!
-//! A fusion has a prologue of elementwise operations, one or several heroes (reductions,
-//! transposes, concatenations, slices, updates, pads, gathers, scatters, …), an epilogue, and side
-//! outputs; odd sizes, dimensions of size 1, types of 4 to 64 bits. Elements are small integers and
-//! operations are chosen so that no result depends on the order of summation. The test therefore
-//! compares results for equality.
+//! A fusion has a prologue of elementwise operations, one or several heroes, an epilogue, and side
+//! outputs. Heroes are reductions, transposes, concatenations, slices, updates, pads, gathers,
+//! scatters, …. There are odd sizes, dimensions of size 1, and types of 4 to 64 bits. Elements are
+//! small integers, and the operations are such that no result depends on the order of summation.
+//! Therefore the test requires equal results.
 //!
-//! A seed determines a fusion. `FUSEBOX_FUSIONS` sets how many the test checks and
-//! `FUSEBOX_FUSION_SEED` the first: `FUSEBOX_FUSION_SEED=1234 FUSEBOX_FUSIONS=1 cargo test -p
-//! fusebox --test random_fusions` repeats one.
+//! A seed determines a fusion. `FUSEBOX_FUSIONS` sets the number of fusions to check, and
+//! `FUSEBOX_FUSION_SEED` sets the first seed. To check one fusion again, run
+//! `FUSEBOX_FUSION_SEED=1234 FUSEBOX_FUSIONS=1 cargo test -p fusebox --test random_fusions`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -35,7 +35,7 @@ fn seeds() -> (u64, u64) {
 fn check_all(first: u64, count: u64) {
     let mut tally = Tally::new();
     let checked = check_together(&fusebox_bundle::emitters, first..first + count, &mut tally);
-    // Visible with --nocapture.
+    // This line is visible with `--nocapture`.
     println!("{tally:#?}");
     checked.unwrap_or_else(|failure| panic!("{failure}"));
 }

@@ -1,24 +1,25 @@
-//! No kernel recomputes elements exponentially often, for any chain: kernels store shared values
-//! whose recomputation would multiply work. The simulator counts the elements that kernels read. In
-//! a chain of `d` steps whose readers all recompute each value, a kernel would read an element
-//! `2^d` times.
+//! Checks, for many chains, that no kernel recomputes elements exponentially often. If the
+//! recomputation of a shared value would multiply work, kernels must store the value. The simulator
+//! counts the elements that kernels read. Consider a chain of `d` steps in which every reader
+//! recomputes each value. A kernel would read an element of this chain `2^d` times.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::{Compiler, Machine};
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
 use fusebox_runtime::{ThreadOrder, trace_reads};
 
-/// Elements of every value of a chain.
+/// Number of elements of each value of a chain.
 const ELEMENTS: usize = 16;
-/// Most reads per element of a step: kernels compute some values a few times, and windows and
-/// reductions read several elements.
+/// Largest number of reads per element of a step. Kernels compute some values a few times, and
+/// windows and reductions read several elements.
 const MOST_READS: usize = 64;
-/// Most reads per element of a chain that the text has as a fusion. The compiler keeps this fusion
-/// unless it computes a value more than 256 times, for each of the three elements of a window.
+/// Largest number of reads per element, if the chain is already a fusion in the text. The compiler
+/// keeps such a fusion if it computes each value at most 256 times, for each of the three elements
+/// of a window.
 const MOST_IN_FUSIONS: usize = 3 * 256;
 
-/// Names of steps, and the lines that compute `x{i}` from the value before it and from an earlier
-/// one; `%` stands for `i`.
+/// Names of steps, and lines of HLO. The lines compute `x{i}` from the previous value and from an
+/// earlier value. `%` stands for `i`.
 const STEPS: [(&str, &str); 11] = [
     ("shifted", "p% = s32[17] pad(LAST, c), padding=1_0\n x% = s32[16] slice(p%), slice={[0:16]}"),
     (
@@ -59,7 +60,7 @@ struct AlternatingChain {
 }
 
 impl AlternatingChain {
-    /// The chain as a module's entry, or as a fusion that the entry calls.
+    /// Returns a module. The chain is the entry of the module, or a fusion that the entry calls.
     fn text(&self, is_fusion: bool) -> String {
         let mut body = String::from(PARAMETERS);
         for i in 1..=self.depth {
@@ -87,8 +88,8 @@ impl AlternatingChain {
         format!("{first} and {second}, {} back, {} steps", self.reach, self.depth)
     }
 
-    /// Runs the chain as an entry or as a fusion of the text. Returns the result and the number of
-    /// elements that kernels read.
+    /// Runs the chain, which is either an entry or a fusion in the text. Returns the result and the
+    /// number of elements that kernels read.
     fn check(&self, is_fusion: bool) -> (Literal, u64) {
         let (result, count) = run(&self.text(is_fusion));
         let most = if is_fusion { MOST_IN_FUSIONS } else { MOST_READS } * ELEMENTS * (self.depth + 1);
@@ -97,7 +98,7 @@ impl AlternatingChain {
     }
 }
 
-/// Returns the result and the number of elements that kernels read.
+/// Runs a module on the simulator. Returns the result and the number of elements that kernels read.
 fn run(text: &str) -> (Literal, u64) {
     let compiler = Compiler::new(fusebox_bundle::emitters()).unwrap_or_else(|failure| panic!("{failure}"));
     let orders = [ThreadOrder::Forward];
@@ -122,8 +123,8 @@ fn inputs() -> [ArrayLiteral; 5] {
 #[test]
 fn no_chain_multiplies_work() {
     let pairs = (0..STEPS.len()).flat_map(|first| (first..STEPS.len()).map(move |second| [first, second]));
-    // A text's fusion with reductions may read a row again for each element: that is the emitters'
-    // decision.
+    // A fusion of the text that contains reductions may read a row again for each element. Emitters
+    // decide this.
     let has_rows = |steps: [usize; 2]| steps.iter().any(|&step| STEPS[step].1.contains("reduce("));
     for (number, steps) in pairs.enumerate() {
         let chain = AlternatingChain { steps, reach: [1, 2, 3, 7][number % 4], depth: 30 };

@@ -1,4 +1,4 @@
-//! `fusebox repro`, `fusebox bisect` and `run --check`: find faults and reproduce them.
+//! Checks that `fusebox repro`, `fusebox bisect` and `run --check` find faults and reproduce them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod program;
@@ -22,8 +22,8 @@ fn a_fusion_is_reproduced_with_the_values_that_it_has_in_its_program() {
     let place = Workplace::with_module(MODULE);
     place.run(&["repro", "m.hlo", "--fusion", "fused_half", "-o", "r"]).succeeded();
     assert!(passes(&place, "r"));
-    // The inputs of the body's first iteration: the exponentials of the module's inputs, which are
-    // positive.
+    // The inputs are those of the body's first iteration. They are the exponentials of the module's
+    // inputs, so they are positive.
     let shown = place.run(&["run", "r/module.hlo", "--inputs", "r/inputs.npz", "--print"]).succeeded();
     let of_module = place.run(&["run", "m.hlo", "--print"]).succeeded();
     assert_ne!(shown, of_module, "nine turns are not one");
@@ -44,13 +44,13 @@ fn a_fusion_is_reproduced_with_the_values_that_it_has_in_its_program() {
 fn what_is_reproduced_fails_where_it_goes_wrong() {
     let place = Workplace::with_module(MODULE);
     place.run(&["repro", "m.hlo", "--fusion", "fused_start", "-o", "r"]).succeeded();
-    // Another module in its place lacks the parameters.
+    // If another module replaces the module, the parameters are missing.
     let other = "HloModule m\nENTRY main { x = f32[17] parameter(0) ROOT r = f32[17] sine(x) }";
     std::fs::write(place.path("r/module.hlo"), other).unwrap();
     assert!(!passes(&place, "r"));
 }
 
-/// A module with names that HLO text cannot express.
+/// Checks a module with names that HLO text cannot express.
 #[test]
 fn what_only_protobuf_can_hold_is_reproduced_too() {
     let place = Workplace::new();

@@ -1,12 +1,14 @@
-//! `select-and-scatter` of windows that overlap, touch, or leave gaps, against the interpreter.
+//! Compares `select-and-scatter` with the interpreter, for windows that overlap, touch, or leave
+//! gaps.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::fusions::Chance;
 use fusebox_conformance::literals::{Closeness, mixed};
 use fusebox_conformance::{Compiler, Machine, inputs};
 
-/// The elements have few values, so that many are equal and a window selects the first of them. The
-/// scattered values round differently in another order.
+/// Checks one `select-and-scatter`. The elements have few different values. Because many elements
+/// are equal, a window must select the first of several equal elements. Sums of the scattered
+/// values are rounded differently if the order changes.
 fn check(array: &str, source: &str, window: &str, [element, select, scatter]: [&str; 3]) {
     let text = format!(
         "HloModule m
@@ -52,7 +54,8 @@ fn windows_touch_or_leave_gaps() {
     check("31", "8", "size=2 stride=4 pad=2_0", LARGEST);
 }
 
-/// One window contains only padding. Another array loses elements at both ends.
+/// Checks two arrays: one has a window that contains only padding, and the other loses elements at
+/// both ends.
 #[test]
 fn windows_lie_beyond_the_array() {
     check("6", "5", "size=2 stride=2 pad=2_2", LARGEST);
@@ -66,21 +69,21 @@ fn of_other_types() {
     check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["bf16", "GE", "add(a, b)"]);
 }
 
-/// A non-commutative combiner. Where windows overlap, HLO leaves the order open.
+/// Checks a non-commutative combiner. Where windows overlap, HLO does not define the order.
 #[test]
 fn differences() {
     check("20", "9", "size=3 stride=2", ["f32", "GE", "subtract(a, b)"]);
     check("20", "10", "size=2 stride=2", ["f32", "GE", "subtract(b, a)"]);
 }
 
-/// A stride larger than the array, and strides whose products overflow.
+/// Checks a stride that is larger than the array, and strides whose products overflow.
 #[test]
 fn windows_far_apart() {
     check("6", "2", "size=2 stride=100 pad=100_4", LARGEST);
     check("8", "3", "size=2 stride=4000000000000000000 pad=4000000000000000000_4000000000000000000", LARGEST);
 }
 
-/// Too many windows over an element to expand each of them.
+/// Checks a case in which an element belongs to so many windows that not every window is expanded.
 #[test]
 fn many_windows_over_one_element() {
     check("60", "13", "size=48", LARGEST);

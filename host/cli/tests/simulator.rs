@@ -1,8 +1,8 @@
-//! Kernels with one fault each and the same kernels without it, and the reports of the simulator.
+//! Checks the reports of the simulator. Each kernel exists twice, with one fault and without it.
 //!
-//! A file of `kernels/` contains both: lines that end in `// broken` are only in the faulty kernel,
-//! lines that end in `// correct` only in the other one. Its first lines specify the launch of the
-//! kernel and the expected report on the faulty one:
+//! A file of `kernels/` contains both kernels. A line that ends in `// broken` belongs only to the
+//! faulty kernel. A line that ends in `// correct` belongs only to the correct kernel. The first
+//! lines of the file specify the launch, and the expected report for the faulty kernel:
 //!
 //! ```text
 //! // launch: BLOCKS x THREADS, BYTES shared
@@ -10,8 +10,8 @@
 //! // says: WORDS                                    one line per phrase; of the compiler or of the simulator
 //! ```
 //!
-//! Both kernels run in several orders of threads. The simulator detects the fault in every order,
-//! and the correct kernel has the same results in every order.
+//! Both kernels run with several orders of the threads. In every order, the simulator must detect
+//! the fault, and the correct kernel must compute the same results.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -58,7 +58,7 @@ fn a_report_names_what_the_program_calls_it() {
     };
     let made = fusebox_compiler::compile(&Source::text("m.hlo", text), &options).unwrap();
     let mut executable = made.executable.unwrap();
-    // Gives the kernel a buffer that lacks the last element.
+    // Give the kernel a buffer that lacks the last element.
     executable.kernels[0].arguments[0].bytes -= 4;
     let Thunk::Kernel { arguments, .. } = &mut executable.thunks[0] else { panic!("no kernel") };
     arguments[0].bytes -= 4;
@@ -135,7 +135,7 @@ impl KernelFile {
         case
     }
 
-    /// The bytes of all buffers that the kernel writes.
+    /// Runs the kernel. Returns the bytes of all buffers that the kernel writes.
     fn run(&self, functions: &str, order: ThreadOrder) -> Result<Vec<u8>, String> {
         let argument = |(access, shape): &(Access, ArrayShape)| Argument {
             bytes: shape.byte_size() as u64,
@@ -162,8 +162,8 @@ impl KernelFile {
         Ok(result.leaves().iter().flat_map(|leaf| leaf.as_array().unwrap().data.to_vec()).collect())
     }
 
-    /// A program that launches the kernel once on buffers of 0, 1, 2, … and returns the buffers
-    /// that the kernel writes.
+    /// Returns a program that launches the kernel once. The buffers contain 0, 1, 2, …. The program
+    /// returns the buffers that the kernel writes.
     fn executable(&self, code: CodeImage) -> Executable {
         let (mut allocations, mut thunks, mut slices) = (Vec::new(), Vec::new(), Vec::new());
         for (_, shape) in &self.arguments {

@@ -1,4 +1,5 @@
-//! Sorts with comparators that no routine recognises, which the compiler compiles for every target.
+//! Checks sorts with comparators that no routine recognises. The compiler compiles such comparators
+//! for every target.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -8,8 +9,8 @@ use fusebox_conformance::literals::{Closeness, mixed};
 use fusebox_conformance::{Compiler, Machine, inputs};
 use program::Workplace;
 
-/// A module that sorts arrays of these types by a comparator. The comparator's first two parameters
-/// are `a0` and `b0`.
+/// Returns a module that sorts arrays of these types by a comparator. The first two parameters of
+/// the comparator are `a0` and `b0`.
 fn sort(types: &[&str], dims: &str, dimension: usize, comparator: &str) -> String {
     let mut text = String::from("HloModule m\nless {\n");
     for (number, ty) in types.iter().enumerate() {
@@ -51,7 +52,8 @@ fn comparators_that_compute() {
     check(&sort(&["c128"], "70", 0, "  ROOT r = pred[] compare(a0, b0), direction=LT"), 5);
 }
 
-/// The result is a permutation of the operand, in the same order on every run.
+/// Checks comparators that contradict themselves. The result must be a permutation of the operand,
+/// and must be the same in every run.
 #[test]
 fn comparators_that_contradict_themselves() {
     for root in [
@@ -78,7 +80,8 @@ fn explain_says_how_a_sort_is_done() {
     assert_eq!(place.run(&["run", "m.fusebox"]).succeeded(), place.run(&["run", "m.hlo", "--interpreter"]).succeeded());
 }
 
-/// A sort of which only the first elements are used. Equal elements of these types have equal bits.
+/// Checks a sort of which the program uses only the first elements. Equal elements of these types
+/// have equal bits.
 #[test]
 fn the_first_elements_of_a_sort() {
     for (ty, position, direction) in [("s32", "s32", "GT"), ("u8", "s64", "LT"), ("f32", "u16", "GT")] {

@@ -1,4 +1,4 @@
-//! Standard output and standard error that are full, closed, or without a reader.
+//! Checks runs whose standard output and standard error are full, closed, or have no reader.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -43,7 +43,7 @@ fn a_full_device_behind_standard_output_is_an_error_of_the_file_system() {
     }
 }
 
-/// Runs the program and closes the reading end of its output before it prints.
+/// Runs the program. Closes the reading end of its output before the program prints.
 fn unread(place: &Workplace, arguments: &[&str]) -> Ran {
     let mut child = place.command(arguments);
     let mut child = child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

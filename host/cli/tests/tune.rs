@@ -1,5 +1,5 @@
-//! `fusebox tune` in the whole program: the stored choices, the commands that use them, and the
-//! effects of concurrent or interrupted runs.
+//! Checks `fusebox tune` in the whole program: the stored choices, the commands that use them, and
+//! the effects of concurrent or interrupted runs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use program::{Ran, Workplace};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Transposes of these sizes, each a kernel that several emitters take, and a sine.
+/// Returns a module with transposes of these sizes and a sine. Each transpose is a kernel that
+/// several emitters accept.
 fn module(sizes: impl IntoIterator<Item = usize>) -> String {
     let (mut lines, mut shapes, mut names) = (String::new(), Vec::new(), Vec::new());
     for size in sizes {
@@ -43,7 +44,7 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
     assert_eq!(text, read(&place, "second.toml"));
     assert!(text.contains("[device.\"cpu: ") && text.contains("\nfusion = \"fused_t300\"\nspec = \""), "{text}");
 
-    // The program also uses an imported choice of another emitter, and measures nothing again.
+    // The program also uses an imported choice of another emitter, and does not measure again.
     let line = text.lines().skip_while(|line| !line.contains("fused_t300")).nth(1).unwrap();
     place.write("other.toml", text.replacen(&format!("{line}\n"), "spec = \"loop\"\n", 1).as_bytes());
     place.run(&["tune", "--import", "other.toml"]).succeeded();
@@ -65,7 +66,7 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
     let result = place.run(&["run", "m.hlo"]).succeeded();
     assert_eq!(result, place.run(&["run", "m.hlo", "--no-tuned"]).succeeded());
 
-    // A choice of an emitter that is not loaded counts as missing.
+    // If a choice names an emitter that is not loaded, the choice counts as missing.
     place.write("other.toml", text.replacen(&format!("{line}\n"), "spec = \"nobody@1.0.0\"\n", 1).as_bytes());
     place.run(&["tune", "--import", "other.toml"]).succeeded();
     place
@@ -73,7 +74,8 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
         .failed(1, &["fused_t300", "was tuned for nobody@1.0.0, which is not here"]);
 }
 
-/// The softmax of four rows: each row's reductions feed operations on the whole row.
+/// Returns a module that computes the softmax of four rows. Operations on a whole row read the
+/// results of the row's reductions.
 fn softmax(columns: usize) -> String {
     format!(
         "HloModule m\n\
@@ -161,7 +163,7 @@ fn an_interrupt_keeps_what_is_done() {
     assert!(left > 0 && left < 40, "{left} are left");
 }
 
-/// Overwrites the tables, which lie between the header and the free pages.
+/// Overwrites the tables of the database. They are between the header and the free pages.
 fn damage(place: &Workplace) -> Vec<u8> {
     let mut bytes = std::fs::read(place.path("t.redb")).unwrap();
     let text = bytes.windows(6).position(|it| it == b"fusion").unwrap();
@@ -171,7 +173,7 @@ fn damage(place: &Workplace) -> Vec<u8> {
     bytes
 }
 
-/// Another process has created the file and not yet written to it.
+/// Checks an empty file. Another process may have created the file but not yet written to it.
 #[test]
 fn an_empty_file_holds_no_choices() {
     let place = Workplace::with_module(&module([300]));
@@ -202,7 +204,7 @@ fn a_damaged_file_is_told_of_set_aside_and_begun_anew() {
     place.write("t.redb", &damaged);
     told(place.run(&tune), "t.redb.damaged-2");
     place.run(&["tune", "m.hlo", "--tuned", "t.redb", "--locked"]).succeeded();
-    // A file that is no database belongs to the user. The program leaves it where it is.
+    // A file that is not a database belongs to the user. The program must not move or change it.
     for command in [&["run", "m.hlo", "--tuned", "m.hlo"][..], &["tune", "m.hlo", "--tuned", "m.hlo"]] {
         place.run(command).failed(1, &["m.hlo", "--no-tuned"]);
     }

@@ -39,7 +39,7 @@ pub struct LoweredKernels {
 /// A kernel that cannot be compiled.
 #[derive(Debug)]
 pub struct LoweringFailure {
-    /// Number of the kernel.
+    /// Index of the kernel.
     pub kernel: usize,
     /// The error of lowering.
     pub source: LoweringError,

@@ -15,7 +15,7 @@ use crate::scope::{ScopeId, ScopeKind};
 /// The scope and conditions of a read.
 struct ReadContext {
     scope: ScopeId,
-    /// Number of the innermost branch around the read.
+    /// Index of the innermost branch around the read.
     branch: Option<usize>,
     loops: usize,
     reachable: bool,

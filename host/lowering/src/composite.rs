@@ -43,23 +43,23 @@ pub enum Step {
     },
     /// Copies a buffer to another of the same size.
     Copy {
-        /// Number of the buffer that is copied.
+        /// Index of the buffer that is copied.
         from: usize,
-        /// Number of the buffer that receives the copy.
+        /// Index of the buffer that receives the copy.
         to: usize,
     },
     /// Repeats `body` as long as `condition` writes true to the predicate.
     While {
         /// Steps that compute the predicate.
         condition: Vec<Step>,
-        /// Number of the predicate's buffer, which has one byte.
+        /// Index of the predicate's buffer, which has one byte.
         predicate: usize,
         /// Steps that compute the next state.
         body: Vec<Step>,
     },
     /// Executes one of several branches.
     Conditional {
-        /// Number of the buffer that selects the branch. If the buffer has one byte, true selects
+        /// Index of the buffer that selects the branch. If the buffer has one byte, true selects
         /// the first branch. If it holds an `s32`, the value is the number of the branch, and a
         /// value out of range selects the last branch.
         index: usize,

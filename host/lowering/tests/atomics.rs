@@ -1,4 +1,5 @@
-//! `atomic_rmw`: results on the cpu, with several concurrent blocks; instructions in PTX.
+//! Checks `atomic_rmw`: its results on the cpu with several concurrent blocks, and its instructions
+//! in PTX.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -6,8 +7,8 @@ mod jit;
 use fusebox_lowering::{Code, NoStages, Target};
 use jit::{Buffer, KernelSource, compile, compile_and_run, contains_in_order, source};
 
-/// A kernel of 64 blocks of `threads`: each combines elements of the input with the output's
-/// element `i mod 8`; `body` computes `%r` from `%old` and `%x`.
+/// Returns a kernel of 64 blocks with `threads` threads each. The kernel combines element `i` of
+/// the input with element `i mod 8` of the output. `body` computes `%r` from `%old` and `%x`.
 fn histogram(ty: &str, bytes: u64, body: &str, threads: u32) -> KernelSource {
     let per_block = 16;
     let text = format!(
@@ -53,7 +54,7 @@ const COMPLEX_SUM: &str = "%ar = \"complex.re\"(%old) : (complex<f32>) -> f32\n\
     %im = \"arith.addf\"(%bi, %ai) : (f32, f32) -> f32\n\
     %r = \"complex.create\"(%re, %im) : (f32, f32) -> complex<f32>";
 
-/// The eight results of combining 1024 values.
+/// Returns the eight results of combining 1024 values.
 fn expected<T: Copy>(values: &[T], start: &[T; 8], combine: impl Fn(T, T) -> T) -> Vec<T> {
     let mut all = *start;
     values.iter().enumerate().for_each(|(i, &value)| all[i % 8] = combine(all[i % 8], value));
@@ -99,7 +100,7 @@ fn updates_of_every_type_on_the_cpu() {
     check("f32", &simple("addf", "f32"), numbers(|v| v as f32 * 0.5), [-1.0; 8], |a, b| a + b);
     check("f64", &simple("maximumf", "f64"), numbers(|v| v as f64 * 0.5), [-1.0; 8], f64::max);
     check("f64", &simple("mulf", "f64"), numbers(|v| 1.0 + (v % 2) as f64), [0.5; 8], |a, b| a * b);
-    // Sums of small integers, exact in bf16 and f16.
+    // Sums of small integers, which are exact in bf16 and f16.
     let bf16 = |v: u64| ((v % 2) as f32).to_bits() >> 16;
     check("bf16", &narrow_sum("bf16"), numbers(|v| bf16(v) as u16), [0; 8], |a, b| {
         let wide = |bits: u16| f32::from_bits(u32::from(bits) << 16);
@@ -180,7 +181,8 @@ fn sixteen_bytes_are_replaced_but_not_combined_on_gpus() {
     contains_in_order(&ptx(wide, 16, &replaced, 80), &["st.global.v2.b64"]);
 }
 
-/// LLVM sees that nothing changes. It must still be able to compile the rest of the loop.
+/// Checks an update that changes nothing. LLVM detects this, and must still be able to compile the
+/// rest of the loop.
 #[test]
 fn an_update_that_changes_nothing_compiles_everywhere() {
     for body in

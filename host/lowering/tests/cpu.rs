@@ -1,4 +1,4 @@
-//! Kernels for this machine, compiled and run.
+//! Compiles kernels for this machine, and runs them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod jit;
@@ -9,7 +9,8 @@ use fusebox_lowering::{Argument, Batch, Code, Composite, LoweringError, Stage, S
 use jit::elementwise::kernel;
 use jit::{Buffer, Recorded, compile_and_run, contains_in_order, object, run, source, stages_of};
 
-/// Computes `a + b` for 1000 elements, 256 per block, in a subgraph function.
+/// A kernel that computes `a + b` for 1000 elements, 256 per block. A subgraph function computes
+/// the sums.
 const ADD: &str = r#"
 "func.func"() <{function_type = (tensor<1000xf32>, tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>, sym_name = "add"}> ({
 ^bb0(%a: tensor<1000xf32>, %b: tensor<1000xf32>, %out: tensor<1000xf32>):
@@ -67,13 +68,14 @@ fn two_kernels_of_one_batch_and_two_batches_of_one_thread() {
     assert_eq!(buffers[2].values::<f32>(), [3.0; 1000]);
 }
 
-/// Compiles a composite of these steps for one 4-byte buffer. The composite's temporaries have 1
-/// and 4 bytes. Only the composite calls the kernels.
+/// Compiles a composite, which is one function that executes these steps. Only the composite calls
+/// the kernels. Its buffer has 4 bytes, and its temporaries have 1 and 4 bytes.
 fn composed(kernels: &[jit::KernelSource], steps: Vec<Step>) -> Result<(Code, Recorded), LoweringError> {
     composed_of(&[4], kernels, steps)
 }
 
-/// Like `composed`, for buffers of these sizes in bytes. The temporaries come after them.
+/// Compiles a composite like `composed`, but for buffers of these sizes in bytes. The temporaries
+/// follow the buffers.
 fn composed_of(
     bytes: &[u64],
     kernels: &[jit::KernelSource],
@@ -93,7 +95,7 @@ fn call(kernel: &str, buffers: [usize; 2]) -> Step {
     Step::Kernel { kernel: kernel.into(), buffers: buffers.to_vec() }
 }
 
-/// A kernel that adds `number`, with `times` redundant pairs of operations.
+/// Returns a kernel that adds `number`. The kernel also has `times` redundant pairs of operations.
 fn adding(name: &str, number: i64, times: usize) -> jit::KernelSource {
     let constant = format!(r#"%c = "arith.constant"() <{{value = {number} : i32}}> : () -> i32"#);
     let add = |at: usize| {
@@ -113,7 +115,7 @@ fn adding(name: &str, number: i64, times: usize) -> jit::KernelSource {
     kernel(name, &[("i32", 4)], ("i32", 4), 1, &format!("{constant}\n{start}\n{}\n{end}", more.join("\n")))
 }
 
-/// A kernel that returns whether a number is below ten.
+/// Returns a kernel that computes whether a number is below ten.
 fn below() -> jit::KernelSource {
     let below = r#"%ten = "arith.constant"() <{value = 10 : i32}> : () -> i32
 %less = "arith.cmpi"(%x0, %ten) <{predicate = 2 : i64}> : (i32, i32) -> i1
@@ -146,7 +148,7 @@ fn a_composite_loops_and_branches_without_calls_or_memory() {
     let (code, stages) = composed(&kernels, vec![repeated, last]).unwrap();
     let mut buffers = [Buffer::of(&[0i32])];
     run(&object(code), "all", &mut buffers, 0, 1);
-    // 0 + 1 + 2 + 5 + 5 is not below 10; the last branch adds 1.
+    // 0 + 1 + 2 + 5 + 5 is not below 10, so the last branch adds 1.
     assert_eq!(buffers[0].values::<i32>(), [14]);
     let text = stages.get(Stage::Llvm);
     let calls = text.lines().any(|line| line.contains("call ") && !line.contains("@llvm.sideeffect()"));

@@ -1,4 +1,4 @@
-//! Errors of a kernel contain its name and the location.
+//! Checks that an error contains the name of the kernel and the location.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -19,7 +19,7 @@ fn kernel(body: &str) -> KernelSource {
     source("bad", &text, &[16, 16], 1, 1, 1)
 }
 
-/// The error message for a kernel with this body.
+/// Returns the error message for a kernel with this body.
 #[track_caller]
 fn message(body: &str) -> String {
     match compile(&[kernel(body)], &Target::cpu(), &mut NoStages) {

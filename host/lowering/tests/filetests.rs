@@ -1,8 +1,8 @@
-//! Output of each lowering stage for small kernels.
+//! Checks the output of each lowering stage for small kernels.
 //!
-//! `filetests/STAGE/NAME.mlir` begins with comments: what the example shows, and the target (`//
-//! target: cpu`). Then comes the stage's input, in any form that MLIR reads, and after `// -----`
-//! its output. `FUSEBOX_BLESS=1` updates the outputs.
+//! `filetests/STAGE/NAME.mlir` begins with comments, which describe the example and name the target
+//! (`// target: cpu`). The input of the stage follows, in any syntax that MLIR reads. The output
+//! follows the line `// -----`. `FUSEBOX_BLESS=1` updates the outputs.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
@@ -72,7 +72,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The text of the stage. Kernel IR must be valid for fusebox and for MLIR.
+/// Lowers a kernel to a stage, and returns the text of this stage. Kernel IR must be valid for
+/// fusebox and for MLIR.
 fn lowered(name: &str, text: &str, from: Stage, to: Stage) -> Result<String, LoweringError> {
     let target = target(name, text);
     let found = lower(&read_kernel(name, text, None)?, &target, from, to, &[])?;
@@ -93,7 +94,7 @@ fn target(name: &str, text: &str) -> Target {
     Target::named(said).unwrap_or_else(|| panic!("{name}: there is no target {said}"))
 }
 
-/// The LLVM IR without the lines that describe this machine.
+/// Returns the LLVM IR without the lines that describe this machine.
 fn functions_of(module: &str) -> String {
     let describes = ["; ModuleID", "source_filename", "target "];
     let lines = module.lines().filter(|line| !describes.iter().any(|start| line.starts_with(start)));

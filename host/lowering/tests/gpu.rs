@@ -1,4 +1,4 @@
-//! Kernels for GPUs: checks their text and does not run them.
+//! Checks the text of kernels for GPUs. Does not run the kernels.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -6,7 +6,8 @@ mod jit;
 use fusebox_lowering::{Code, LoweringError, NoStages, Target};
 use jit::{KernelSource, assemble, compile, contains_in_order, source};
 
-/// Each thread computes eight elements, in two groups of four contiguous ones.
+/// Returns a kernel in which each thread computes eight elements. They form two groups of four
+/// contiguous elements.
 fn vectorized(elements: u64) -> KernelSource {
     let text = r#"
 "func.func"() <{function_type = (tensor<NxELEMENT>, tensor<NxELEMENT>) -> tensor<NxELEMENT>, sym_name = "scale"}> ({
@@ -28,7 +29,8 @@ fn vectorized(elements: u64) -> KernelSource {
     source("scale", &text, &[4 * elements, 4 * elements], 1, 64, 128)
 }
 
-/// Each thread negates sixteen contiguous bytes, in elements of `bytes` bytes.
+/// Returns a kernel in which each thread negates sixteen contiguous bytes. An element has `bytes`
+/// bytes.
 fn narrow(element: &str, bytes: u64, body: &str) -> KernelSource {
     let lanes = 16 / bytes;
     let text = format!(
@@ -138,7 +140,7 @@ fn amd_gets_assembly() {
     }
 }
 
-/// All capabilities that LLVM 22 supports, from Volta on.
+/// Checks all compute capabilities that LLVM 22 supports, beginning with Volta.
 #[test]
 fn every_card_is_known() {
     for capability in [70, 75, 80, 86, 89, 90, 100, 103, 110, 120, 121] {

@@ -1,5 +1,5 @@
-//! The compiler refuses kernels that exceed a limit, with the kernel's name and the limit, before
-//! it spends time on them.
+//! Checks that the compiler refuses a kernel that exceeds a limit, before the kernel takes much
+//! time. The error must contain the name of the kernel and the limit.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use fusebox_lowering::{NoStages, Target};
 use jit::{KernelSource, compile, source};
 
-/// An entry function with this body, followed by the functions in `more`.
+/// Returns a kernel. It consists of an entry function with this body and of the functions in
+/// `more`.
 fn kernel(body: &str, more: &str) -> KernelSource {
     let result = if body.contains("%done =") || body.contains("%done:") { "%done" } else { "%out" };
     let text = format!(
@@ -28,7 +29,7 @@ fn compiled(kernel: KernelSource, target: &Target) -> Result<(), String> {
     compile(&[kernel], target, &mut NoStages).map(drop).map_err(|error| error.to_string())
 }
 
-/// The error message for a kernel with this body, which must come quickly.
+/// Returns the error message for a kernel with this body. The error must occur quickly.
 #[track_caller]
 fn message(body: &str, more: &str, target: &Target) -> String {
     let start = Instant::now();
@@ -84,7 +85,7 @@ fn values_are_so_large() {
     assert!(text.contains("larger than any memory"), "{text}");
 }
 
-/// A fully unrolled loop over `points` points.
+/// Returns a fully unrolled loop over `points` points.
 fn unrolled(points: i64) -> String {
     format!(
         r#"%done = "xla_gpu.loop"(%out) ({{
@@ -214,7 +215,8 @@ fn a_factor_without_a_positive_counterpart_is_a_factor() {
     }
 }
 
-/// Each of these is an error or compiles. The test requires no more.
+/// Checks kernels with odd words. Each kernel either compiles or is an error, and the test does not
+/// require more.
 #[test]
 fn odd_words_are_no_danger() {
     let constants = [

@@ -1,5 +1,6 @@
-//! The math library against references: f32 against the f64 functions of another library, over all
-//! exponents; f64 against a table of exact values; special arguments of both.
+//! Compares the math library with references. For f32, the references are the f64 functions of
+//! another library, and arguments cover all exponents. For f64, the reference is a table of exact
+//! values. Both types are also checked at special arguments.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -16,19 +17,20 @@ use jit::{
     run, source, stages_of,
 };
 
-/// Arguments per block.
+/// Number of arguments that a block processes.
 const CHUNK: usize = 1 << 16;
 const BLOCKS: usize = 16;
 
 #[derive(Clone, Copy)]
 enum Reference {
     One(fn(f64) -> f64),
-    /// The operation does not flush subnormal numbers.
+    /// Reference of an operation that does not flush subnormal numbers.
     OfSubnormalsToo(fn(f64) -> f64),
     Two(fn(f64, f64) -> f64),
 }
 
-/// Operation, reference, and the largest allowed error in ulps of f32 and of f64.
+/// Each case has an operation, its reference, and the largest allowed error in ulps, for f32 and
+/// for f64.
 const CASES: &[(&str, Reference, f64, f64)] = &[
     ("math.exp", Reference::One(libm::exp), 0.91, 0.96),
     ("math.exp2", Reference::One(libm::exp2), 0.88, 0.88),
@@ -58,7 +60,7 @@ const CASES: &[(&str, Reference, f64, f64)] = &[
     ("arith.remf", Reference::Two(libm::fmod), 0.0, 0.0),
 ];
 
-/// Arguments at which some function has a special case.
+/// Arguments that are a special case of some function.
 const SPECIAL: &[f64] = &[
     0.0,
     f64::INFINITY,
@@ -92,7 +94,7 @@ trait Float: Copy + Debug + 'static {
     fn of_random(bits: u64) -> Self;
     fn rounded(value: f64) -> Self;
     fn wide(self) -> f64;
-    /// The number, with subnormal numbers flushed as this machine does.
+    /// Returns the number, or zero if the number is subnormal and this machine flushes it.
     fn counting(self) -> f64 {
         flushed::<Self>(self.wide())
     }
@@ -138,14 +140,14 @@ impl Float for f64 {
     }
 }
 
-/// Exponent of an ulp of numbers near `value`.
+/// Returns the exponent of the ulp of numbers near `value`.
 fn ulp_exponent<T: Float>(value: f64) -> i32 {
     let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
     (exponent - T::DIGITS).max(T::SMALLEST)
 }
 
-/// Distance in ulps between `got` and `expected` + `offset` ulps. It is infinite if they differ in
-/// kind or in the sign of zero.
+/// Returns the distance in ulps between `got` and `expected` + `offset` ulps. The distance is
+/// infinite if only one of the two is NaN or infinite, or if zeros have different signs.
 fn error<T: Float>(got: T, expected: f64, offset: f64) -> f64 {
     let (got, nearest) = (got.wide(), T::rounded(expected).wide());
     if flushed::<T>(got) == 0.0 && flushed::<T>(nearest) == 0.0 && got.is_sign_negative() == nearest.is_sign_negative()
@@ -163,13 +165,13 @@ fn error<T: Float>(got: T, expected: f64, offset: f64) -> f64 {
         let finite = |x: f64| if x.is_infinite() { T::LARGEST.copysign(x) } else { x };
         return if finite(got) == finite(nearest) { 1.0 } else { f64::INFINITY };
     }
-    // Scales in two steps, as the inverse of a small ulp overflows.
+    // Scale in two steps, because the inverse of a small ulp overflows.
     let digits = -ulp_exponent::<T>(expected);
     let difference = (got - expected) * 2f64.powi(digits / 2) * 2f64.powi(digits - digits / 2);
     (difference - offset).abs()
 }
 
-/// A kernel that applies an operation to `CHUNK` elements per block.
+/// Returns a kernel that applies an operation to `CHUNK` elements per block.
 fn kernel<T: Float>(operation: &str, operands: usize) -> KernelSource {
     let name = format!("{}_{}", operation.replace('.', "_"), T::NAME);
     let (count, last) = (CHUNK * BLOCKS, CHUNK - 1);
@@ -212,7 +214,7 @@ impl Library {
         Library { object: object(code) }
     }
 
-    /// Applies the operation to all arguments, at most `CHUNK` · `BLOCKS`.
+    /// Applies the operation to all arguments. There are at most `CHUNK` · `BLOCKS` arguments.
     fn apply<T: Float>(&self, operation: &str, arguments: &[Vec<T>]) -> Vec<T> {
         let count = arguments[0].len();
         let padded = |values: &Vec<T>| {
@@ -231,7 +233,7 @@ impl Library {
     }
 }
 
-/// This processor, with and without AVX-512.
+/// Returns two targets: this processor with AVX-512, and without AVX-512.
 fn processors() -> [Target; 2] {
     [Target::cpu(), Target::named("cpu,-avx512").unwrap()]
 }
@@ -243,7 +245,8 @@ fn operands(reference: Reference) -> usize {
     }
 }
 
-/// The largest error over all arguments, and a description of its argument.
+/// Returns the largest error over all arguments, and a description of the argument at which the
+/// largest error occurs.
 fn worst<T: Float>(arguments: &[Vec<T>], results: &[T], expected: impl Fn(usize) -> (f64, f64)) -> (f64, String) {
     let mut worst = (-1.0, 0);
     for (at, &result) in results.iter().enumerate() {
@@ -266,7 +269,8 @@ fn reference_value<T: Float>(reference: Reference, arguments: &[Vec<T>], at: usi
     }
 }
 
-/// Half of the points are random bit patterns, the other half lie where functions are most curved.
+/// Returns arguments. Half of them are random bit patterns. The other half lie where functions are
+/// most curved.
 fn points(count: usize, seed: u64) -> Vec<f32> {
     let mut random = SplitMix64(seed);
     let point = |at: usize| {
@@ -298,10 +302,11 @@ fn f32_is_accurate(library: &Library) {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Arguments, nearest value, and distance of the exact value from it in ulps.
+/// A row of the table: the arguments, the value nearest to the exact value, and the distance
+/// between these two values in ulps.
 type Row = (Vec<f64>, f64, f64);
 
-/// The rows of each operation.
+/// Returns the rows of each operation.
 fn table() -> BTreeMap<&'static str, Vec<Row>> {
     let mut rows: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
     for line in include_str!("math/reference_f64.tsv").lines() {
@@ -387,7 +392,8 @@ fn f32_functions_become_vector_code() {
     }
 }
 
-/// A kernel that applies an operation repeatedly to its own result and, for two operands, to `%x1`.
+/// Returns a kernel that applies an operation repeatedly to its own result. If the operation has
+/// two operands, the other operand is `%x1`.
 fn chain(operation: &str, operands: usize, links: usize, count: usize) -> KernelSource {
     let types = vec!["f32"; operands].join(", ");
     let link = |at: usize| {
@@ -403,7 +409,8 @@ fn chain(operation: &str, operands: usize, links: usize, count: usize) -> Kernel
 #[test]
 fn long_chains_call_functions_of_vectors_that_compute_the_same_bits() {
     const LINKS: usize = 24;
-    // Not a multiple of any vector width, so that the kernel also calls the scalar function.
+    // This number is not a multiple of any vector width, so the kernel also calls the scalar
+    // function.
     let (start, other) = (points(1003, 5), points(1003, 6));
     for (operation, operands) in [("math.sin", 1), ("math.atan2", 2)] {
         let source = |links| chain(operation, operands, links, start.len());

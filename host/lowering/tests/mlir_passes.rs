@@ -1,10 +1,11 @@
-//! MLIR's passes between stages: they know the effects of `xla_gpu`, and what they leave is
-//! verified.
+//! Runs MLIR's passes between stages. They must know the effects of the operations of `xla_gpu`.
+//! The kernel that they produce must be verified.
 
 use fusebox_core::ir::{Effect, OpKind};
 use fusebox_lowering::{LoweringError, MlirPasses, Stage, Target, check_with_mlir, lower, read_kernel};
 
-/// Two equal calls and an unused one; the loop adds an element that does not change in it.
+/// A kernel with two equal calls and an unused call. Its loop adds an element that does not change
+/// in the loop.
 const KERNEL: &str = r#"
 "func.func"() ({
 ^bb0(%0: tensor<8xf32>, %1: tensor<8xf32>):
@@ -28,7 +29,7 @@ const KERNEL: &str = r#"
 }) {sym_name = "k.value", function_type = (tensor<8xf32>, index) -> f32, sym_visibility = "private"} : () -> ()
 "#;
 
-/// The kernel after passes at its first stage.
+/// Runs passes at the first stage of the kernel, and returns the kernel.
 fn after(pipeline: &str) -> Result<String, LoweringError> {
     let passes = MlirPasses::parse(&format!("kernel=builtin.module({pipeline})"))?;
     let kernel = read_kernel("k", KERNEL, None)?;

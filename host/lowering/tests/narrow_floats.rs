@@ -1,11 +1,12 @@
-//! Conversions of floats of at most 16 bits, against their definition.
+//! Compares conversions of floats of at most 16 bits with the definition of these conversions.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
 
 use jit::elementwise::{apply, apply2};
 
-/// A format by its fields: exponent, mantissa, bias, and the meaning of the topmost codes.
+/// A float format, described by its exponent, mantissa and bias, and by the meaning of the topmost
+/// codes.
 #[derive(Clone, Copy)]
 struct Format {
     name: &'static str,
@@ -72,7 +73,8 @@ impl Format {
             };
         }
         let largest = (0..sign).rev().find(|&code| self.value(code).is_finite()).unwrap();
-        // The first code whose midpoint to its successor is at least the magnitude.
+        // Find the first code for which the midpoint between the code and its successor is at least
+        // the magnitude.
         let magnitude = value.abs();
         let (mut low, mut high) = (0, largest);
         while low < high {
@@ -133,7 +135,8 @@ fn every_code_widens_to_its_value() {
     }
 }
 
-/// Values to test: the format's values, midpoints, and their neighbours in the source format.
+/// Returns the values to test: the values of the format, the midpoints between them, and the
+/// neighbours of all these in the source format.
 fn interesting(format: Format, neighbour: impl Fn(f64, i64) -> f64) -> Vec<f64> {
     let sign = 1u32 << (format.bits() - 1);
     let mut values = vec![0.0, f64::INFINITY, f64::NAN, 1e30, 1e-30, 3.4e38, 1.2e-38, 1e-44];
@@ -196,8 +199,9 @@ fn integers_become_the_nearest_narrow_float() {
         let body = format!("%r = \"arith.sitofp\"(%x0) : (i64) -> {}", format.name);
         let found: Vec<u16> = apply::<i64, u16>("i64", format.name, &body, &integers);
         for (&integer, &found) in integers.iter().zip(&found) {
-            // Adds two floats with the last bit set if the sum rounds. No 16-bit float lies between
-            // the sum and the integer, so both round equally.
+            // Add two floats, and set the last bit if the sum is rounded. No 16-bit float lies
+            // between this sum and the integer, so the sum and the integer are rounded to the same
+            // 16-bit float.
             let high = (integer >> 12 << 12) as f64;
             let low = (integer - (integer >> 12 << 12)) as f64;
             let value = if integer.unsigned_abs() < 1 << 53 { integer as f64 } else { odd_sum(high, low) };
@@ -206,7 +210,7 @@ fn integers_become_the_nearest_narrow_float() {
     }
 }
 
-/// `high + low`, rounded to odd.
+/// Returns `high + low`, rounded to odd: if the sum is not exact, its last bit is set.
 fn odd_sum(high: f64, low: f64) -> f64 {
     let sum = high + low;
     let lost = low - (sum - high);

@@ -1,4 +1,5 @@
-//! Kernel IR operations on this machine, against their definitions.
+//! Runs operations of kernel IR on this machine, and compares the results with the definitions of
+//! the operations.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -16,7 +17,7 @@ fn integers_of_every_width() {
         &values,
     );
     assert!(values.iter().zip(&shifted).all(|(&x, &y)| y as i8 == x as i8 >> 1));
-    // A byte holds four bits; the upper ones do not matter.
+    // A byte holds a number of four bits. The upper four bits of the byte do not matter.
     let negated: Vec<u8> = apply(
         "i4",
         "i4",
@@ -26,7 +27,7 @@ fn integers_of_every_width() {
     assert!(values.iter().zip(&negated).all(|(&x, &y)| y == x.wrapping_neg() & 15));
     let widened: Vec<i32> = apply("i4", "i32", "%r = \"arith.extsi\"(%x0) : (i4) -> i32", &values);
     assert!(values.iter().zip(&widened).all(|(&x, &y)| y == i32::from((x << 4) as i8 >> 4)));
-    // Every nonzero byte is true; true is written as one.
+    // Every nonzero byte is read as true, and true is written as one.
     let not: Vec<u8> = apply(
         "i1",
         "i1",
@@ -168,7 +169,7 @@ fn complex_numbers_are_pairs() {
     assert_eq!(found, [[2.0, 10.0], [0.5, -30.0]]);
 }
 
-/// A kernel of one block: `body` reads `%in`, writes to `%out`, and defines `%done`.
+/// Returns a kernel of one block. `body` reads `%in`, writes to `%out`, and defines `%done`.
 fn whole(input: &str, output: &str, bytes: [u64; 2], body: &str) -> jit::KernelSource {
     let text = format!(
         r#""func.func"() <{{function_type = ({input}, {output}) -> {output}, sym_name = "whole"}}> ({{

@@ -1,4 +1,4 @@
-//! Kernels for the simulator: each call runs one thread and reports every access.
+//! Checks kernels for the simulator. Each call runs one thread and reports every access.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -17,7 +17,7 @@ fn every_access_is_reported_with_its_place() {
     contains_in_order(&sites[1], &["k: tensor.extract at k:"]);
     contains_in_order(&sites[2], &["k: tensor.insert at k:"]);
     let mut buffers = [Buffer::of(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]), Buffer::of(&[0i8; 10])];
-    // Block 1, thread 0 computes the second half.
+    // Thread 0 of block 1 computes the second half.
     run(&bytes, "k", &mut buffers, 1, 0);
     assert_eq!(buffers[1].values::<i8>(), [0, 0, 0, 0, 0, 6, 7, 8, 9, 10]);
     let seen = accesses();

@@ -1,5 +1,5 @@
-//! Loop splitting: results are right for all conditions, and the parts contain no conditions that
-//! split the loop.
+//! Checks loop splitting. The results must be right for all conditions. The parts of a loop must
+//! not contain the conditions by which the loop was split.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -22,7 +22,7 @@ fn holds(predicate: IntPredicate, a: i64, b: i64) -> bool {
     }
 }
 
-/// `factor * i + by_block * block <predicate> limit`.
+/// The condition `factor * i + by_block * block <predicate> limit`.
 #[derive(Clone, Copy, Debug)]
 struct Condition {
     factor: i64,
@@ -48,8 +48,9 @@ impl Condition {
 const BLOCKS: i64 = 4;
 const TURNS: i64 = 40;
 
-/// Writes per block and iteration `1` if the first condition holds, plus `2` if the second does.
-/// Iterations start at the block's number.
+/// Returns a kernel that writes a number per block and iteration: `1` if the first condition holds,
+/// plus `2` if the second condition holds. The iterations of a block start at the number of the
+/// block.
 fn kernel(conditions: [Condition; 2]) -> KernelSource {
     let mut b = FunctionBuilder::new("split");
     let output = b.argument(Type::tensor(&[BLOCKS, TURNS], Scalar::I32));
@@ -94,7 +95,8 @@ fn every_comparison_is_decided_rightly() {
     }
 }
 
-/// `0 <= i - shift < inner` in both dimensions, else the padding.
+/// Returns a kernel that pads an array. An index `i` is inside the array if `0 <= i - shift <
+/// inner` holds in both dimensions. Other indices belong to the padding.
 fn pad(rows: i64, columns: i64, shift: i64, inner: [i64; 2]) -> KernelSource {
     let mut b = FunctionBuilder::new("pad");
     let input = b.argument(Type::tensor(&inner, Scalar::F32));
@@ -147,7 +149,8 @@ fn the_inside_of_a_pad_is_a_plain_copy() {
     assert!(!text.contains("llvm.masked.load") && text.contains("wide.load"), "{text}");
 }
 
-/// Sums `i * (1 or 100)` in a loop-carried value that depends on the order: `s = s * 3 + …`.
+/// Checks a loop-carried value that depends on the order of iterations: `s = s * 3 + …`. Each
+/// iteration adds `i` times 1 or 100.
 #[test]
 fn iteration_values_pass_from_part_to_part() {
     let mut b = FunctionBuilder::new("sum");

@@ -1,4 +1,5 @@
-//! Tiles, barriers, shuffles and atomic updates: the tests run them on the cpu and check their PTX.
+//! Checks tiles, barriers, shuffles and atomic updates. The tests run them on the cpu and check
+//! their PTX.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -7,7 +8,7 @@ use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type};
 use fusebox_lowering::{Code, NoStages, Stage, Target};
 use jit::{Buffer, KernelSource, compile, compile_and_run, contains_in_order, source, stages_of};
 
-/// A scalar function `@combine` of two values of type `ty`.
+/// Returns a function `@combine` of two scalars of type `ty`.
 fn combiner(ty: &str, body: &str) -> String {
     format!(
         r#"
@@ -20,7 +21,8 @@ fn combiner(ty: &str, body: &str) -> String {
     )
 }
 
-/// Reduces 256 elements with the combiner: warps by shuffles, the results of warps through a tile.
+/// Returns a kernel that reduces 256 elements with the combiner. Shuffles reduce the elements of a
+/// warp. The results of the warps are reduced through a tile.
 fn block_reduction(ty: &str, bytes: u64, body: &str, threads: u32) -> KernelSource {
     let per_thread = 256 / threads;
     let warps = threads.div_ceil(32);
@@ -101,7 +103,7 @@ fn on_the_cpu_a_block_of_one_thread_reduces_alone() {
     let kernel = block_reduction("f32", 4, ADD_F32, 1);
     compile_and_run(&kernel, &mut buffers);
     assert_eq!(buffers[1].values::<f32>(), [255.0 * 256.0 / 4.0]);
-    // The tile of one element becomes a register.
+    // A tile with a single element becomes a register.
     let (_, stages) = stages_of(&kernel, &Target::cpu()).unwrap();
     assert!(!stages.get(Stage::Llvm).contains("alloca"), "{}", stages.get(Stage::Llvm));
 }
@@ -216,12 +218,13 @@ fn several_values_are_exchanged_together() {
 }) : () -> ()
 "#;
     let found = ptx(&source("argmax", text, &[128, 8], 1, 1, 32), 80);
-    // The upper half of the index is known to be zero, so a shuffle of it is optional.
+    // The upper half of the index is known to be zero, so the kernel need not shuffle the upper
+    // half.
     assert!(found.matches("shfl.sync.down.b32").count() >= 10, "{found}");
 }
 
-/// Writes, waits at a barrier and reads another thread's value, twice: in a tile, or in the output
-/// itself.
+/// Returns a kernel in which each thread twice writes a value, waits at a barrier and reads the
+/// value of another thread. The values are in a tile or in the output itself.
 fn neighbours(tile: bool) -> KernelSource {
     let ty = Type::tensor(&[128], Scalar::F32);
     let mut b = FunctionBuilder::new("neighbours");

@@ -1,4 +1,4 @@
-//! Tile registers: targets that have them, and the code of tile products.
+//! Checks which targets have tile registers, and the code of tile products.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod jit;
@@ -7,12 +7,13 @@ use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
 use fusebox_lowering::{NoStages, Stage, Target};
 use jit::{KernelSource, compile, contains_in_order, source, stages_of};
 
-/// Products accumulated in one tile: too many to unroll.
+/// Number of products that are accumulated in one tile. They are too many to unroll.
 const PARTS: i64 = 6;
 
-/// Multiplies `[16, PARTS * steps]` by `[PARTS * groups, columns]` in products of `steps` columns.
-/// The right operand interleaves 32-bit groups of a column's elements. A row of a tile has 64
-/// bytes; the right operand's tiles have `groups` rows.
+/// Returns a kernel that multiplies `[16, PARTS * steps]` by `[PARTS * groups, columns]`. Each tile
+/// product multiplies `steps` columns of the left operand. The right operand interleaves groups of
+/// elements of a column. A group has 32 bits. A row of a tile has 64 bytes. The tiles of the right
+/// operand have `groups` rows.
 fn product(element: Scalar, is_unsigned: [bool; 2], groups: i64) -> KernelSource {
     let (columns, sum) = if element == Scalar::I8 { (64, Scalar::I32) } else { (32, Scalar::F32) };
     let steps = columns / 16 * groups;
@@ -67,7 +68,7 @@ fn loops_carry_tiles_in_registers() {
         contains_in_order(stages.get(Stage::LlvmUnoptimized), &written);
         let assembly = stages.get(Stage::Assembly);
         contains_in_order(assembly, &["ldtilecfg", "tilezero", "tileloadd", name, "tilestored", "tilerelease"]);
-        // The code configures the registers once and spills no tile.
+        // The code must configure the registers only once and must not spill a tile.
         for once in ["ldtilecfg", "tilestored"] {
             assert_eq!(assembly.matches(once).count(), 1, "{once} in\n{assembly}");
         }
@@ -85,7 +86,7 @@ fn other_targets_have_none() {
     }
 }
 
-/// LLVM would run out of registers of one of the two shapes.
+/// Checks that tiles of two shapes are refused. LLVM would run out of registers of one shape.
 #[test]
 fn tiles_of_two_shapes_are_refused() {
     if !Target::cpu().tile_products().bf16 {

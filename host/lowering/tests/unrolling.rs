@@ -1,4 +1,4 @@
-//! Which loops lowering unrolls.
+//! Checks which loops lowering unrolls.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -7,13 +7,15 @@ use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
 use fusebox_lowering::{Stage, Target};
 use jit::{source, stages_of};
 
-/// The text after the stage that unrolls short loops and marks the others for LLVM.
+/// Returns the text of a kernel after one stage. This stage unrolls short loops and marks the other
+/// loops for LLVM.
 fn indices(b: FunctionBuilder, bytes: u64) -> String {
     let kernel = source("k", &b.finish().unwrap().to_string(), &[bytes], 1, 1, 1);
     stages_of(&kernel, &Target::cpu()).unwrap().1.get(Stage::Indices).to_owned()
 }
 
-/// A loop of four iterations around a loop of a thousand, whose body has `additions` additions.
+/// Returns a loop of four iterations that contains a loop of a thousand iterations. The body of the
+/// inner loop has `additions` additions.
 fn nest(additions: i64) -> String {
     let mut b = FunctionBuilder::new("k");
     let output = b.argument(Type::tensor(&[4, 1000], Scalar::I32));
@@ -32,7 +34,7 @@ fn nest(additions: i64) -> String {
     indices(b, 16000)
 }
 
-/// A loop of a thousand iterations over `lanes` elements at a time.
+/// Returns a loop of a thousand iterations. Each iteration processes `lanes` elements.
 fn doubled(lanes: i64) -> String {
     let mut b = FunctionBuilder::new("k");
     let output = b.argument(Type::tensor(&[1000, lanes], Scalar::I32));

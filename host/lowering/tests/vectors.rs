@@ -1,4 +1,4 @@
-//! Vectors: contiguous elements, and accumulators in loops.
+//! Checks vectors of contiguous elements, and vectors that accumulate in loops.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -7,7 +7,8 @@ use fusebox_core::builder::{Combination, FastMath, Float, FunctionBuilder, Scala
 use fusebox_lowering::{Code, NoStages, Stage, Target};
 use jit::{Buffer, KernelSource, compile, compile_and_run, contains_in_order, source, stages_of};
 
-/// Copies rows of 128 groups: each thread moves `lanes` elements, optionally through a tile.
+/// Returns a kernel that copies rows of 128 groups. Each thread moves `lanes` elements, optionally
+/// through a tile.
 fn copy(element: Scalar, bytes: u64, lanes: i64, through_tile: bool) -> KernelSource {
     let count = 128 * lanes;
     let ty = Type::tensor(&[4, count], element);
@@ -64,7 +65,7 @@ fn rows_of_any_type_are_accesses_of_sixteen_bytes() {
         let text = ptx(copy(element, bytes, 16 / bytes as i64, true), 90);
         let [load, store] = ["ld.shared.", "st.shared."].map(|access| format!("{access}{wide}"));
         contains_in_order(&text, &[&store, "bar.sync", &load]);
-        // Accesses of eight and of four bytes.
+        // The kernel accesses eight and four bytes at a time.
         let text = ptx(copy(element, bytes, 8 / bytes as i64, false), 90);
         assert!(["st.global.v2.b32", "st.global.b64"].iter().any(|wide| text.contains(wide)), "{text}");
         if bytes < 8 {
@@ -94,7 +95,7 @@ fn narrow_elements_keep_their_meaning() {
     assert_eq!(moved[128], 9);
 }
 
-/// Sums the columns of a 100 × 16 matrix, and adds these sums.
+/// Returns a function that sums each column of a 100 × 16 matrix, and then adds these sums.
 fn columns(element: Scalar) -> FunctionBuilder {
     let mut b = FunctionBuilder::new("columns");
     let input = b.argument(Type::tensor(&[100, 16], element));
@@ -156,7 +157,8 @@ fn lanes_are_taken_and_replaced() {
     assert_eq!(buffers[1].values::<f32>(), [4.0, 2.0, 3.0, 1.0]);
 }
 
-/// Interleaves the two halves of sixteen numbers, written with or without non-temporal stores.
+/// Returns a kernel that interleaves the two halves of sixteen numbers. The kernel writes the
+/// result with or without non-temporal stores.
 fn interleaved(past_caches: bool) -> KernelSource {
     let mut b = FunctionBuilder::new("interleaved");
     let ty = Type::tensor(&[16], Scalar::F32);

@@ -1,4 +1,4 @@
-//! Word products in vector registers: targets that have them, and their code.
+//! Checks which targets have word products in vector registers, and the code of these products.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod jit;
@@ -7,8 +7,8 @@ use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
 use fusebox_lowering::{NoStages, Stage, Target};
 use jit::{KernelSource, compile, contains_in_order, source, stages_of};
 
-/// Adds to each of `words` sums the product of the left operand's word, broadcast to all lanes, and
-/// of a word of the right operand.
+/// Returns a kernel that updates `words` sums. It adds a word product to each sum. The factors are
+/// a word of the left operand, which is broadcast to all lanes, and a word of the right operand.
 fn product(element: Scalar, is_unsigned: [bool; 2], words: i64) -> KernelSource {
     let (group, sum) = if element == Scalar::I8 { (4, Scalar::I32) } else { (2, Scalar::F32) };
     let mut b = FunctionBuilder::new("product");
@@ -30,7 +30,8 @@ fn product(element: Scalar, is_unsigned: [bool; 2], words: i64) -> KernelSource 
     source("product", &b.finish().unwrap().to_string(), &[4, bytes, bytes], 1, 1, 1)
 }
 
-/// One instruction broadcasts a word from memory, and one multiplies it.
+/// Checks that one instruction broadcasts a word from memory, and that another instruction
+/// multiplies this word.
 #[test]
 fn words_are_multiplied_in_registers() {
     let available = Target::cpu().word_products();

@@ -23,7 +23,7 @@ use crate::loaded_emitter::LoadedEmitter;
 /// An emitter that accepts a fusion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
-    /// Number of the emitter in the registry.
+    /// Index of the emitter in the registry.
     pub emitter: usize,
     /// Whether the emitter accepts only on request, and comes after all others.
     pub on_request: bool,

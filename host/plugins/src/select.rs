@@ -27,7 +27,7 @@ pub enum Outcome {
 /// The outcome of one emitter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Number of the emitter in the registry.
+    /// Index of the emitter in the registry.
     pub emitter: usize,
     /// Name, version and origin of the emitter.
     pub identity: String,
@@ -41,7 +41,7 @@ pub struct Selection {
     /// Emitters that accept the fusion, in the order in which they are tried. If an override
     /// applies, these are only its emitters.
     pub order: Vec<Ranked>,
-    /// Number of the override that applies, if any. If an override applies, a failure of its
+    /// Index of the override that applies, if any. If an override applies, a failure of its
     /// emitters is an error. If none applies, the next emitter is tried after a failure, with a
     /// warning.
     pub in_charge: Option<usize>,

@@ -11,7 +11,8 @@ pub struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// Parses a `backend_config`. Returns no attributes if it holds no dictionary.
+    /// Parses the text of a `backend_config`. If the text is not a dictionary, the result has no
+    /// attributes.
     pub fn new(text: &'a str) -> Attributes<'a> {
         let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
         let entry = |part: &'a str| {

@@ -15,17 +15,17 @@ use gemm::{Parallelism, c32, c64, gemm};
 use crate::widened::widened;
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, for_each};
 
-/// Minimum number of multiplications per band. For smaller bands, starting a thread costs more than
-/// it saves.
+/// Minimum number of multiplications per band. For a smaller band, starting a thread costs more
+/// time than the thread saves.
 const LEAST_PRODUCTS: usize = 1 << 19;
-/// Approximate maximum number of bands over all batches. Each further band of a batch packs again
-/// the operand that all bands of the batch read.
+/// Approximate maximum number of bands over all batches. All bands of a batch read one of the
+/// operands completely, and each band packs this operand again.
 const MOST_BANDS: usize = 8;
-/// The number of rows or columns of a band is a multiple of this number, so that bands fill whole
-/// vectors.
+/// Granularity of a band: its number of rows or columns is a multiple of this number, so that the
+/// band fills whole vectors.
 const LINES: usize = 16;
 
-/// Strides, in elements, of an operand's matrix within one batch.
+/// Strides of an operand's matrix within one batch, in elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Strides {
     /// Distance from one row to the next.
@@ -42,8 +42,7 @@ pub struct Product {
     pub element: ElementType,
     /// Number of rows of the left operand in each batch.
     pub rows: usize,
-    /// Size of the contracted dimension: the number of products that are summed per element of the
-    /// result.
+    /// Size of the contracted dimension. Each element of the result is a sum of this many products.
     pub steps: usize,
     /// Number of columns of the right operand in each batch.
     pub columns: usize,
@@ -56,7 +55,7 @@ pub struct Product {
     pub batch: Vec<(usize, [usize; 2])>,
 }
 
-/// An element type as it is stored in memory.
+/// An element type, in the form in which arrays store its elements in memory.
 trait Element: AnyBitPattern + NoUninit + Send + Sync + Debug {
     /// The corresponding number type of the crate `gemm`, with the same size and byte layout.
     type Number: Copy + 'static;
@@ -98,13 +97,13 @@ enum BandSplit {
 }
 
 impl BandSplit {
-    /// Splits the longer of the two sides, rows or columns, because each band packs the whole
-    /// operand of the other side.
+    /// Splits the columns if they outnumber the rows, else the rows. Each band packs the whole
+    /// operand of the side that is not split, so this operand should be the smaller one.
     fn of(product: &Product) -> BandSplit {
         let Product { rows, steps, columns, .. } = *product;
         let products = rows.saturating_mul(columns).saturating_mul(steps);
-        // Threads compute different batches in any case, so with many batches, fewer bands per
-        // batch suffice.
+        // Threads always compute different batches concurrently. If there are many batches, fewer
+        // bands per batch suffice.
         let batches = product.batch.iter().map(|(size, _)| *size).fold(1, usize::saturating_mul);
         let bands = (products / LEAST_PRODUCTS).clamp(1, MOST_BANDS.div_ceil(batches.max(1)));
         let band = |lines: usize| lines.div_ceil(bands).next_multiple_of(LINES).max(1);
@@ -118,7 +117,8 @@ impl<T> Gemm<T> {
     }
 }
 
-/// Creates the routine of a `dot` whose operands and result have the same float or complex type.
+/// Creates the routine of a `dot`. The operands and the result must have the same float or complex
+/// type.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let product = product(operation)?;
     Ok(match product.element {
@@ -134,9 +134,9 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
 /// Returns the matrix product that a module's only operation computes.
 ///
 /// # Errors
-/// If the operation is not a `dot`, if the element types of its operands and result differ, or if
-/// the contracting dimensions of an operand, or its remaining non-batch dimensions, are not
-/// adjacent.
+/// If the operation is not a `dot`, or if the element types of its operands and result differ. Also
+/// if, in one operand, the contracting dimensions are not adjacent or the remaining non-batch
+/// dimensions are not adjacent.
 pub fn product_of(module: &Module) -> Result<Product, Unsupported> {
     product(&Operation::of(module)?)
 }
@@ -221,8 +221,9 @@ impl Product {
         let left = &left[in_left + row * self.left.row.unsigned_abs()..];
         let right = &right[in_right + column * self.right.column.unsigned_abs()..];
         // SAFETY: only this call writes the band's results. The call reads each operand from the
-        // band's first element up to at most the product's last element, which `run` has checked to
-        // be in bounds. Strides are not negative. A number has the same bytes as an element.
+        // band's first element up to at most the product's last element. `run` has checked that
+        // this last element is in bounds. Strides are not negative. A number has the same bytes as
+        // an element.
         unsafe {
             gemm(
                 results.nrows(),
@@ -368,7 +369,7 @@ mod tests {
         let routine = routine_for(&module).unwrap();
         for workers in [&CallingThread as &dyn Workers, &Threads] {
             let mut found = vec![0xaa; result.iter().product::<i64>() as usize * ty.byte_size()];
-            // Routines need aligned buffers; vectors of bytes may be unaligned.
+            // Routines need aligned buffers, but vectors of bytes may be unaligned.
             let aligned: Vec<Vec<u64>> = operands.iter().map(|bytes| words(bytes)).collect();
             let arguments: Vec<&[u8]> = aligned
                 .iter()

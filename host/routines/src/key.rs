@@ -1,10 +1,10 @@
-//! Encodes values as unsigned integers in the order of the values.
+//! Encodes values as unsigned integers, so that the integers have the order of the values.
 
 use bytemuck::Pod;
 use fusebox_core::hlo::{ElementType, FloatFormat, Specials};
 
-/// An order of the values of one type. Encodes each value as an unsigned integer, its code, so that
-/// codes have the order of the values.
+/// An order of the values of one type. Encodes each value as an unsigned integer, which is called
+/// the code of the value. Codes have the order of the values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     /// Width of a value in bytes: 1, 2, 4 or 8.
@@ -27,10 +27,10 @@ pub struct MergedValues {
 enum Encoding {
     /// The code of a one-byte value comes from a table.
     Table(Box<CodeTables>),
-    /// The code is the value's bits XOR `flip`.
+    /// The code is XOR of `flip` and the bits of the value.
     Integer { flip: u64 },
-    /// The code is the integer that [`Bits::ordered`] returns for the value's bits after merging,
-    /// XOR `flip`.
+    /// The code is XOR of `flip` and the integer that [`Bits::ordered`] returns for the merged bits
+    /// of the value.
     Float { flip: u64, infinity: u64, merged: MergedValues },
 }
 
@@ -47,9 +47,9 @@ impl Order {
     /// Supported widths of values in bytes.
     const BYTES: [u32; 4] = [1, 2, 4, 8];
 
-    /// Returns the order of the values of a real type; `None` for other types. If `is_partial`
-    /// holds, floats have the order of IEEE 754 comparisons. Otherwise they have IEEE 754's total
-    /// order, after values have been merged.
+    /// Returns the order of the values of a real type, or `None` for other types. If `is_partial`
+    /// is true, floats have the order of IEEE 754 comparisons. Otherwise floats have the total
+    /// order of IEEE 754. In both cases, values are first merged.
     pub fn new(ty: ElementType, merged: MergedValues, is_partial: bool, is_descending: bool) -> Option<Order> {
         let bytes = ty.byte_size() as u32;
         if ty.is_complex() || !Order::BYTES.contains(&bytes) {
@@ -57,7 +57,7 @@ impl Order {
         }
         let format = FloatFormat::of(ty);
         let merged = if is_partial { MergedValues { zero: Some(0), ..merged } } else { merged };
-        // If `merged` replaces all NaNs by a number, no unordered value is left.
+        // If `merged` replaces all NaNs by a number, all values are ordered.
         let are_nans_left = |format: FloatFormat| merged.nan.is_none_or(|bits| format.is_nan(bits));
         let is_partial = is_partial && format.is_some_and(are_nans_left);
         let all = u64::MAX >> (64 - 8 * bytes);
@@ -72,7 +72,7 @@ impl Order {
         Some(Order { bytes, code, is_partial })
     }
 
-    /// Returns the codes that values with different bits may share.
+    /// Returns the codes that may each encode several values with different bits.
     pub fn shared_codes(&self) -> Vec<u64> {
         match &self.code {
             Encoding::Integer { .. } => Vec::new(),
@@ -99,8 +99,8 @@ impl Order {
         code
     }
 
-    /// Calls `put` with the index and code of each value. Returns whether any value differs from
-    /// the value that its code decodes to.
+    /// Calls `put` with the index and code of each value. Returns whether, for any value, the
+    /// decoded code differs from the value.
     #[inline]
     pub fn encode<B: Bits>(&self, values: &[B], mut put: impl FnMut(usize, B)) -> bool {
         match &self.code {
@@ -189,8 +189,8 @@ impl CodeTables {
     }
 }
 
-/// Returns the code, in total order, of a float of at most eight bits. Some types have a NaN in
-/// place of negative zero. This NaN gets the lowest code.
+/// Returns the code of a float of at most eight bits, in total order. Some types have a NaN with
+/// the bits of negative zero. This NaN gets the lowest code.
 fn ordered_byte(format: FloatFormat, bits: u8) -> u8 {
     let sign = format.sign_bit() as u8;
     let magnitude = bits & sign.wrapping_sub(1);
@@ -235,8 +235,8 @@ pub trait Bits:
         self & !Self::SIGN
     }
 
-    /// Converts the bits of a float, which are a sign and a magnitude, to an unsigned integer.
-    /// These integers have the order of the floats.
+    /// Converts the bits of a float to an unsigned integer. These integers have the order of the
+    /// floats. The bits of a float consist of a sign and a magnitude.
     #[inline]
     fn ordered(self) -> Self {
         self ^ (self.sign_mask() | Self::SIGN)
@@ -248,8 +248,9 @@ pub trait Bits:
         self ^ (!self.sign_mask() | Self::SIGN)
     }
 
-    /// Merges zeros and NaNs: returns `zero` for a zero and `nan` for a NaN, if these are set, and
-    /// otherwise the bits unchanged. `infinity` is the bits of positive infinity.
+    /// Merges zeros and NaNs. Returns `zero` for a zero if `zero` is set, and `nan` for a NaN if
+    /// `nan` is set. Otherwise returns the bits unchanged. `infinity` holds the bits of positive
+    /// infinity.
     #[inline]
     fn merged(self, infinity: Self, zero: Option<Self>, nan: Option<Self>) -> Self {
         let merged = if self.magnitude() == Self::ZERO { zero.unwrap_or(self) } else { self };

@@ -24,7 +24,7 @@ pub struct LineDecomposition {
 }
 
 impl LineDecomposition {
-    /// Returns the decomposition of an array into lines along a dimension.
+    /// Decomposes an array into lines along a dimension.
     ///
     /// # Errors
     /// If the array does not have this dimension or is too large for this machine.
@@ -116,8 +116,8 @@ fn transpose_elements<T: Pod + Send + Sync>(
     if from.len() != to.len() || rows == 0 || columns == 0 {
         return if from.len() == to.len() { Ok(()) } else { Err(RoutineError::Buffer) };
     }
-    // A part consists of whole rows of one result matrix. Their number is a multiple of `BLOCK`,
-    // except at the end of the matrix.
+    // A part consists of whole rows of one result matrix. The number of these rows is a multiple of
+    // `BLOCK`, except at the end of the matrix.
     let high = (TRANSPOSED / rows).next_multiple_of(BLOCK).clamp(BLOCK, columns.next_multiple_of(BLOCK));
     let matrices = from.chunks_exact(rows * columns).zip(to.chunks_exact_mut(rows * columns));
     let parts = matrices.flat_map(|(from, to)| {
@@ -146,11 +146,11 @@ struct LineRange<'a> {
 }
 
 /// Splits all `arrays` and `results` into the same ranges of lines, and calls `work(lines of
-/// arrays, lines of results)` for each range. The lines must be contiguous. The lines of a range
-/// have together about `part` elements.
+/// arrays, lines of results)` for each range. The lines must be contiguous. All lines of a range
+/// together have about `part` elements.
 ///
 /// # Errors
-/// The error of the first range for which `work` fails, in the order of ranges.
+/// If `work` fails for several ranges, returns the error of the first of these ranges.
 pub fn for_each_part(
     workers: &dyn Workers,
     lines: LineDecomposition,

@@ -8,7 +8,7 @@ use crate::Unsupported;
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'a> {
     /// A module whose entry computation consists of parameters and the operation. The operands of
-    /// the operation are all parameters, in order.
+    /// the operation are exactly these parameters, in order.
     pub module: &'a Module,
     /// The operation.
     pub instruction: &'a Instruction,
@@ -42,14 +42,13 @@ impl<'a> Operation<'a> {
         self.instruction.operands.iter().filter_map(shape).collect()
     }
 
-    /// Returns the shapes of the array leaves of all operands. They are in the order of a routine's
+    /// Returns the shapes of the array leaves of all operands, in the order of a routine's
     /// arguments.
     pub fn arguments(&self) -> Vec<&'a ArrayShape> {
         self.operands().into_iter().flat_map(Shape::leaves).filter_map(Shape::as_array).collect()
     }
 
-    /// Returns the shapes of the array leaves of the result. They are in the order of a routine's
-    /// results.
+    /// Returns the shapes of the array leaves of the result, in the order of a routine's results.
     pub fn results(&self) -> Vec<&'a ArrayShape> {
         self.instruction.shape.leaves().into_iter().filter_map(Shape::as_array).collect()
     }
@@ -85,13 +84,13 @@ impl<'a> Operation<'a> {
         self.results().get(number).copied().ok_or_else(missing)
     }
 
-    /// Returns the text of `backend_config`; empty if there is none.
+    /// Returns the text of `backend_config`, or an empty text if there is none.
     pub fn backend_config(&self) -> &'a str {
         backend_config(self.instruction)
     }
 }
 
-/// Returns the text of an instruction's `backend_config`; empty if there is none.
+/// Returns the text of an instruction's `backend_config`, or an empty text if there is none.
 pub fn backend_config(instruction: &Instruction) -> &str {
     instruction.extra.as_ref().and_then(|extra| extra.backend_config.as_deref()).unwrap_or("")
 }

@@ -1,8 +1,9 @@
 //! Implements `rng-bit-generator` with the algorithms Threefry and Philox. The elements of the
-//! result are the same as in XLA. `rng_default` is Philox.
+//! result are the same as in XLA. The algorithm `rng_default` is Philox.
 //!
 //! The algorithms are from J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
-//! Both compute blocks of random words independently, each from a key and the counter of the block.
+//! Both algorithms compute blocks of random words. A block depends only on a key and on the block's
+//! counter, so blocks can be computed independently.
 
 use bytemuck::Pod;
 use fusebox_core::hlo::{ElementType, Op, RandomAlgorithm};
@@ -88,8 +89,8 @@ fn joined(low: u32, high: u32) -> u64 {
 /// Number of blocks that are computed together, one per vector lane.
 const LANES: usize = 16;
 
-/// Computes Threefry 2x32 with 20 rounds, for the [`LANES`] blocks whose counters start at `first`.
-/// Returns the first words of these blocks, and their second words.
+/// Computes Threefry 2x32 with 20 rounds, for [`LANES`] consecutive blocks. `first` is the counter
+/// of the first block. Returns the first words of these blocks, and their second words.
 #[inline(always)]
 fn threefry(key: u64, first: u64) -> [[u32; LANES]; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
@@ -132,9 +133,9 @@ fn threefry_words(old: &[u64], new: &mut [u64], bits: &mut [u64], workers: &dyn 
     });
 }
 
-/// A task that joins the two words of each block to one element of 64 bits. The crate pulp compiles
-/// this task, and the other tasks in this module, for several vector widths. For this, `call` must
-/// be inlined.
+/// A task that joins the two words of each block into one element of 64 bits. The crate pulp
+/// compiles this task, and the other tasks in this module, for several vector widths. For this,
+/// `call` must be inlined.
 struct JoinedWords<'a> {
     key: u64,
     first: u64,
@@ -155,8 +156,8 @@ impl NullaryFnOnce for JoinedWords<'_> {
     }
 }
 
-/// A task that fills two rows with the words of the same blocks. The first words go to `low` and
-/// the second words to `high`, unless `high` is empty.
+/// A task that fills two rows with the words of the same blocks. Writes the first word of each
+/// block to `low`. Writes the second word to `high`, or drops the second word if `high` is empty.
 struct PairedRows<'a, T> {
     key: u64,
     /// Counter of the first block.
@@ -213,8 +214,8 @@ impl RandomBits {
     }
 }
 
-/// Groups pairs of rows into parts. If rows are short, a part has several pairs, with about
-/// [`PART`] blocks together.
+/// Groups pairs of rows into parts. If rows are short, a part has several pairs. These pairs
+/// together have about [`PART`] blocks.
 fn grouped<T>(pairs: Vec<PairedRows<T>>, inner: usize) -> Vec<Vec<PairedRows<T>>> {
     let count = (PART / inner).max(1);
     let mut pairs = pairs.into_iter().peekable();
@@ -270,8 +271,8 @@ impl<T: RandomWord> NullaryFnOnce for PairedRows<'_, T> {
     }
 }
 
-/// Returns the first dimension of even size. If no dimension has an even size, returns the largest
-/// dimension, the first if there are several.
+/// Returns the first dimension of even size. If no dimension has an even size, returns the first of
+/// the largest dimensions.
 fn split_dimension(dims: &[usize]) -> Option<usize> {
     let largest = dims.iter().max()?;
     dims.iter().position(|size| size.is_multiple_of(2)).or_else(|| dims.iter().position(|size| size == largest))
@@ -295,8 +296,8 @@ fn philox(key: u64, low: u64, high: u64) -> [u32; 4] {
 }
 
 /// Generates elements with Philox. The state consists of the key and one or two words of the
-/// counter. If the state has no high word of the counter, the key replaces it. A block yields four
-/// elements of at most 32 bits, or two elements of 64 bits.
+/// counter. If the state has only one word of the counter, the key is used as the high word. A
+/// block yields four elements of at most 32 bits, or two elements of 64 bits.
 fn philox_bits<T: RandomWord>(old: &[u64], new: &mut [u64], bits: &mut [T], workers: &dyn Workers) {
     let key = old[0];
     let counter = u128::from(old[1]) | u128::from(old.get(2).copied().unwrap_or(key)) << 64;
@@ -340,7 +341,8 @@ trait RandomWord: Pod + Send {
     /// Returns the low bits of a word as an element.
     fn of(word: u32) -> Self;
 
-    /// Writes the elements of a block to `elements`. Drops those for which `elements` has no space.
+    /// Writes the elements of a block to `elements`. Drops the last elements if `elements` is too
+    /// short.
     #[inline(always)]
     fn deal(block: [u32; 4], elements: &mut [Self]) {
         elements.iter_mut().zip(block).for_each(|(element, word)| *element = Self::of(word));
@@ -411,8 +413,8 @@ mod tests {
         }
     }
 
-    /// Compares the first block with known answers of the library Random123. Key and counter are
-    /// all zeros or all ones.
+    /// Compares the first block with answers that the library Random123 publishes. In these cases,
+    /// all bits of the key and of the counter are zero, or all are one.
     #[test]
     fn known_answers() {
         let threefry = run(&module(&text("rng_three_fry", 2, "u32", "2")), &[state(&[0, 0])]);

@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::RoutineError;
 
-/// A pool of scratch values, which creates a value when none is idle. So there are at most as many
-/// values as parts run concurrently.
+/// A pool of scratch values. The pool creates a value only if no existing value is idle. So the
+/// number of values is at most the number of parts that run concurrently.
 pub(crate) struct ScratchPool<S, F> {
     idle: Mutex<Vec<S>>,
     make: F,
@@ -16,8 +16,8 @@ impl<S: Send, F: Fn() -> Result<S, RoutineError> + Sync> ScratchPool<S, F> {
         ScratchPool { idle: Mutex::default(), make }
     }
 
-    /// Calls `work` with an idle value, whose content is undefined. Creates a value if none is
-    /// idle, and fails if this is not possible.
+    /// Calls `work` with an idle value. The content of the value is undefined. If no value is idle,
+    /// creates one, and fails if a value cannot be created.
     pub fn with<R>(&self, work: impl FnOnce(&mut S) -> R) -> Result<R, RoutineError> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = idle().pop();

@@ -1,6 +1,6 @@
-//! Implements `topk` and the custom call `TopK`. They return the `k` largest or smallest elements
-//! of each line along the last dimension, in order, and the positions of these elements. Floats are
-//! in total order. Equal elements keep their order.
+//! Implements `topk` and the custom call `TopK`. Both operations process lines along the last
+//! dimension. For each line, they return the `k` largest or smallest elements in order, and the
+//! positions of these elements. Floats are in total order. Equal elements keep their order.
 //!
 //! The routine does not sort most elements. It splits a line into blocks and computes the maximum
 //! of each block. The `k`-th largest of these maxima is a bound that at least `k` elements reach.
@@ -13,8 +13,8 @@ use crate::key::{Bits, MergedValues, Order};
 use crate::lines::{LineDecomposition, for_each_part};
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, scratch};
 
-/// Number of elements per block. A block of this size occupies a few cache lines, and the number of
-/// maxima is small.
+/// Number of elements per block. A block of this size occupies a few cache lines, and a line has
+/// few maxima.
 const BLOCK: usize = 32;
 /// Minimum ratio of the number of blocks to `k` for which the bound saves time.
 const BLOCKS_PER_RESULT: usize = 4;
@@ -37,7 +37,8 @@ pub fn operation(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported>
 }
 
 /// Creates the routine of the custom call `TopK`. The last dimension of the result has size `k`.
-/// The call selects the largest elements unless its `backend_config` has `largest = false`.
+/// The call selects the smallest elements if its `backend_config` has `largest = false`, else the
+/// largest elements.
 pub fn custom_call(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let k = operation.result(0)?.dims.last().copied().unwrap_or(0);
     let largest = Attributes::new(operation.backend_config()).get("largest")?.unwrap_or(true);
@@ -98,8 +99,8 @@ impl Routine for TopK {
     }
 }
 
-/// The code of an element, and its position with all bits inverted. So the first of several
-/// elements with equal codes is the largest candidate.
+/// The code of an element, and the inverted bits of its position. The inversion makes the first of
+/// several elements with equal codes the largest candidate.
 type Candidate<B> = (B, u32);
 
 impl TopK {

@@ -5,7 +5,8 @@ use fusebox_core::hlo::{ElementType, FloatFormat};
 
 use crate::{Context, Routine, RoutineError, Unsupported, scratch};
 
-/// A routine on arguments and results of a narrow float type, which executes a routine on `f32`.
+/// A routine whose arguments and results have a narrow float type. It executes another routine, on
+/// `f32`.
 #[derive(Debug)]
 struct WidenedRoutine {
     inner: Box<dyn Routine>,

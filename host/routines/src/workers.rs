@@ -33,8 +33,8 @@ pub fn for_each<T: Send>(workers: &dyn Workers, items: Vec<T>, work: impl Fn(T) 
 /// items even if some fail.
 ///
 /// # Errors
-/// If `work` fails for several items, returns the error of the first of them in `items`. So the
-/// error does not depend on the timing of threads.
+/// If `work` fails for several items, returns the error of the item that comes first in `items`. So
+/// the error does not depend on the timing of threads.
 pub fn try_for_each<T: Send, E: Send>(
     workers: &dyn Workers,
     items: Vec<T>,

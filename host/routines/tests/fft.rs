@@ -1,4 +1,4 @@
-//! Fourier transforms against the definition in `f64`.
+//! Compares Fourier transforms with the definition, which is computed in `f64`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -10,7 +10,8 @@ use support::{Random, execute};
 
 type ComplexPair = (f64, f64);
 
-/// The definition along one dimension of `(outer, length, inner)`.
+/// Computes the definition of the transform, along the dimension `length` of an array of shape
+/// `(outer, length, inner)`.
 fn direct(x: &[ComplexPair], length: usize, inner: usize, inverse: bool) -> Vec<ComplexPair> {
     let sign = if inverse { 1.0 } else { -1.0 };
     let roots: Vec<ComplexPair> = (0..length)
@@ -35,7 +36,7 @@ fn complex_direct(x: &[ComplexPair], lengths: &[usize], inverse: bool) -> Vec<Co
     (0..lengths.len()).fold(x.to_vec(), |x, d| direct(&x, lengths[d], lengths[d + 1..].iter().product(), inverse))
 }
 
-/// The largest error relative to the root mean square of the exact result.
+/// Returns the largest error, relative to the root mean square of the exact result.
 fn error(found: &[ComplexPair], exact: &[ComplexPair]) -> f64 {
     assert_eq!(found.len(), exact.len());
     let square = |(a, b): ComplexPair| a * a + b * b;
@@ -91,7 +92,8 @@ fn pairs(x: &[f64]) -> Vec<ComplexPair> {
     x.chunks(2).map(|z| (z[0], z[1])).collect()
 }
 
-/// The allowed error: 4 units in the last place times the square root of the logarithm.
+/// Returns the allowed error: 4 units in the last place, times the square root of the logarithm of
+/// the number of points.
 fn bound(lengths: &[usize], double: bool) -> f64 {
     let unit = if double { f64::EPSILON } else { f64::from(f32::EPSILON) };
     let points = lengths.iter().product::<usize>() as f64;
@@ -146,8 +148,9 @@ fn transforms_agree_with_the_definition() {
     }
 }
 
-/// Inverts the leading dimensions. In each line, the first element and the middle one of an even
-/// length then count as real, and the second half is the conjugate of the first.
+/// Computes the inverse transform to a real array. First inverts the leading dimensions. In each
+/// line, the first element then counts as real, and so does the middle element if the length is
+/// even. The second half of a line is the conjugate of the first half.
 fn to_real(x: &[ComplexPair], lengths: &[usize], half: usize) -> Vec<ComplexPair> {
     let (&last, others) = lengths.split_last().unwrap();
     let with_half = [others, &[half]].concat();

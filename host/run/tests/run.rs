@@ -1,4 +1,4 @@
-//! The program on executables that the test constructs.
+//! Runs the program on executables that the test constructs.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
 use fusebox_runtime::{Allocation, AllocationKind, Binding, Executable, Slice, Target, Thunk, ValueShape, npz};
 
-/// An executable that copies its parameter to its result.
+/// Returns an executable that copies its parameter to its result.
 fn copy(target: Target) -> Executable {
     let slice = |allocation| Slice { allocation, offset: 0, bytes: 12 };
     let binding = |allocation| Binding {
@@ -73,7 +73,7 @@ fn what_cannot_run_here_says_so() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     assert!(failed("text.hlo", b"HloModule m").contains("executable"));
-    // In format 3 the target is a name.
+    // In format 3, the target is stored as a name.
     let mut older = copy(Target::Cpu).to_bytes().unwrap();
     older[8] = 3;
     let mut foreign = copy(Target::Cpu);

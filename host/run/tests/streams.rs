@@ -1,5 +1,5 @@
-//! Files that are no modules, and output streams that fail: the program treats them as `fusebox`
-//! does.
+//! Checks files that are not modules, and output streams that fail. The program must treat them as
+//! `fusebox` does.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use fusebox_runtime::{Executable, Target, ValueShape};
 
-/// An executable that returns the empty tuple.
+/// Returns an executable that returns the empty tuple.
 fn nothing() -> Executable {
     Executable {
         name: "nothing".into(),
@@ -27,7 +27,8 @@ fn nothing() -> Executable {
     }
 }
 
-/// Runs the program from a shell. `line` contains `"$@"` for the program.
+/// Runs the program from a shell. `line` is a shell command in which `"$@"` stands for the program
+/// and its arguments.
 fn shell(folder: &Path, line: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new("sh");
     command.args(["-c", line, "sh", env!("CARGO_BIN_EXE_fusebox-run")]).args(arguments);

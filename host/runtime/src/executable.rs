@@ -104,9 +104,9 @@ pub struct Binding {
 /// number of valid elements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DynamicSize {
-    /// Number of the array leaf in its binding.
+    /// Index of the array leaf in its binding.
     pub leaf: u32,
-    /// Number of the dimension.
+    /// Index of the dimension.
     pub dimension: u32,
     /// Slice that holds the number of valid elements, an `s32`.
     pub at: Slice,

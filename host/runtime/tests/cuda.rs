@@ -1,4 +1,4 @@
-//! Programs on a GPU. Without a GPU each test prints that it is skipped.
+//! Runs programs on a GPU. If there is no GPU, each test prints that it is skipped.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
@@ -7,7 +7,7 @@ use fusebox_runtime::{
     Options, Program, Slice, Target, Thunk, ValueShape, describe_gpu,
 };
 
-/// Adds 1 to each of 64 words.
+/// PTX of a kernel that adds 1 to each of 64 words.
 const INCREMENT: &str = r"
 .version 7.0
 .target sm_70
@@ -34,7 +34,7 @@ const INCREMENT: &str = r"
 const WORDS: usize = 64;
 const BYTES: u64 = 4 * WORDS as u64;
 
-/// Whether there is a GPU. Prints the reason if not.
+/// Whether there is a GPU. If there is none, prints the reason.
 fn gpu() -> bool {
     match describe_gpu() {
         Ok(_) => true,
@@ -45,8 +45,8 @@ fn gpu() -> bool {
     }
 }
 
-/// Increments its parameter `times` times, through two temporaries. Also has a constant without
-/// readers.
+/// Returns an executable that increments its parameter `times` times, through two temporaries. The
+/// executable also has a constant that no thunk reads.
 fn executable(times: usize) -> Executable {
     let slice = |allocation: usize| Slice { allocation: allocation as u32, offset: 0, bytes: BYTES };
     let binding = |at: usize| Binding {

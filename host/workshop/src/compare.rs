@@ -21,9 +21,9 @@ pub struct Agreement {
 /// An element of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ElementPosition {
-    /// Number of the array in the result, whose tuples are flattened.
+    /// Index of the array in the result, whose tuples are flattened.
     pub array: usize,
-    /// Number of the element in the array, in row-major order.
+    /// Index of the element in the array, in row-major order.
     pub element: usize,
 }
 

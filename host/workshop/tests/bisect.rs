@@ -1,4 +1,4 @@
-//! Faults planted in passes, fusions, emitters, stages of lowering and executables: bisect finds
+//! Plants faults in passes, fusions, emitters, stages of lowering and executables. Bisect must find
 //! the part at fault.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -42,7 +42,7 @@ ENTRY main {
 
 const LOOP: &str = include_str!("turns.hlo");
 
-/// A kernel, and a routine that reads its result.
+/// A program with a kernel, and a routine that reads the result of this kernel.
 const CHAIN: &str = "HloModule chain
 is_less {
   a = f32[] parameter(0)
@@ -56,7 +56,7 @@ ENTRY main {
 }
 ";
 
-/// Indices of reads differ from those of writes.
+/// A program in which the indices of reads differ from the indices of writes.
 const PART: &str = "HloModule part
 ENTRY main {
   x = f32[24,40] parameter(0)
@@ -64,7 +64,7 @@ ENTRY main {
 }
 ";
 
-/// Numbers of a type that no processor can compare.
+/// A program with numbers of a type that no processor can compare.
 const NARROW: &str = "HloModule narrow
 ENTRY main {
   x = bf16[64] parameter(0)
@@ -73,7 +73,8 @@ ENTRY main {
 }
 ";
 
-/// The sum of a positive number and the largest number wraps and is less than both.
+/// A program that adds a positive number and the largest number. The sum wraps, and is less than
+/// both numbers.
 const OVERFLOW: &str = "HloModule overflow
 ENTRY main {
   x = s32[64] parameter(0)
@@ -238,7 +239,7 @@ fn a_fusion_with_its_operands_in_the_wrong_order() {
     assert!(matches!(&verdict.suspect, Suspect::Fusion { instruction: Some(_) }), "{verdict:?}");
 }
 
-/// An emitter that wraps another one and computes every element from a wrong element.
+/// An emitter that wraps another emitter. It computes every element from a wrong element.
 struct WrongElementEmitter(Box<dyn Emitter>);
 
 impl WrongElementEmitter {
@@ -254,8 +255,8 @@ impl Emitter for WrongElementEmitter {
         Descriptor { name: "careless".into(), ..self.0.descriptor() }
     }
 
-    /// The predicted time equals the wrapped emitter's. Fusion resolves ties by name and chooses
-    /// this one.
+    /// The predicted time equals that of the wrapped emitter. If times are equal, names decide, so
+    /// this emitter is chosen.
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Answer {
         self.0.consider(fusion, device)
     }
@@ -336,7 +337,7 @@ fn loops_that_compute_something_else() {
 
 #[test]
 fn loops_that_do_not_begin_at_the_beginning() {
-    // The loop starts at its step instead of zero.
+    // After this fault, the loop starts at its step instead of at zero.
     let late = |turns: &mut Operation| turns.operands[0] = turns.operands[2];
     let verdict = found(MODULE, at(Stage::Loops, OpKind::For, late));
     assert_stage(&verdict, Stage::Loops, Stage::Memory);
@@ -344,7 +345,7 @@ fn loops_that_do_not_begin_at_the_beginning() {
 
 #[test]
 fn indices_of_elements_that_come_before() {
-    // The result is at most the product, so that it is still a valid index.
+    // The result of this fault is at most the product, so it is still a valid index.
     let smaller = |product: &mut Operation| (product.kind, product.attributes) = (OpKind::AndI, Vec::new());
     let verdict = found(PART, at(Stage::Indices, OpKind::MulI, smaller));
     assert_stage(&verdict, Stage::Indices, Stage::Loops);
@@ -409,7 +410,7 @@ fn a_promise_to_llvm_that_does_not_hold() {
 #[test]
 fn steps_in_the_wrong_order() {
     let reverse = |executable: &mut Executable| {
-        // A program that returns the values of single steps has more results.
+        // A program that returns the values of single steps has more than one result.
         if executable.result.leaves.len() == 1 {
             executable.thunks.reverse();
         }

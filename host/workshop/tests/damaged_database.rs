@@ -1,5 +1,5 @@
-//! A tuning database that another program has changed: fusebox always reports it as damaged,
-//! whatever the database library does.
+//! Checks a tuning database that another program has changed. Fusebox must always report the
+//! database as damaged, whatever the database library does.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -19,7 +19,7 @@ fn choices(count: u32) -> Choices {
     Choices::from([(DEVICE.to_owned(), (0..count).map(question).collect())])
 }
 
-/// Opens and reads the file in both ways. Returns the results or errors.
+/// Opens and reads the file in both ways. Returns the result or the error of each way.
 fn outcomes(path: &Path, bytes: &[u8]) -> [Result<usize, DatabaseError>; 2] {
     let read = |open: fn(&Path) -> Result<Database, DatabaseError>| {
         std::fs::write(path, bytes).unwrap();
@@ -45,7 +45,8 @@ fn a_damaged_file_is_an_error_and_nothing_else() {
         let mut bytes = whole.clone();
         let at = below(bytes.len());
         match number % 4 {
-            // Flips a bit, zeroes a page, copies a page over another, or truncates the file.
+            // Flip a bit, fill a page with zeros, overwrite a page with another page, or truncate
+            // the file.
             0 => bytes[at] ^= 1 << below(8),
             1 => bytes[at & !0xfff..][..0x1000].fill(0),
             2 => {

@@ -1,4 +1,4 @@
-//! Kernels in every stage of lowering compute what their fusions compute.
+//! Checks that kernels compute the same values as their fusions, at every stage of lowering.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;

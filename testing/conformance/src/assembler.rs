@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Assembles PTX for an architecture like `sm_80`, and returns the assembler's report: registers,
-/// spills, shared memory. The assembler is the file that `FUSEBOX_PTXAS` names, otherwise
-/// `.tools/ptxas`. Returns `None` if this file does not exist.
+/// Assembles PTX for an architecture like `sm_80`. Returns the assembler's report, which states
+/// registers, spills and shared memory. The assembler is the file that `FUSEBOX_PTXAS` names, or
+/// `.tools/ptxas` if this variable is not set. Returns `None` if the file does not exist.
 ///
 /// # Errors
 /// If the assembler rejects the code. The error contains the assembler's report and the code.

@@ -1,5 +1,5 @@
 //! Compiles many fusions as one program, and compares the results with those of the interpreter.
-//! Repeats this with each emitter that accepts some of the fusions, and with alternative
+//! Repeats the comparison with each emitter that accepts some of the fusions, and with alternative
 //! configurations.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,12 +20,12 @@ use crate::{Compiler, Failure, Machine, Made};
 /// Largest number of fusions in one program.
 const PER_PROGRAM: usize = 20;
 
-/// Number of kernels that were run, for each machine and emitter.
+/// Number of kernels that were run, per machine and emitter.
 pub type Tally = BTreeMap<String, usize>;
 
-/// Runs the fusions of these seeds on the cpu and on the simulated GPU. Runs them with the emitters
-/// that selection chooses, then with each other emitter that accepts some of them. Finally runs
-/// them with alternative configurations.
+/// Runs the fusions of these seeds on the cpu and on the simulated GPU. First uses the emitters
+/// that selection chooses, then each other emitter that accepts some of the fusions. Finally uses
+/// alternative configurations.
 ///
 /// # Errors
 /// The first fault.
@@ -51,7 +51,7 @@ struct ExpectedFusion {
     expected: Vec<ArrayLiteral>,
 }
 
-/// The emitters that build a program's kernels, and their configurations.
+/// Selects the emitters that build a program's kernels, and the configurations of these emitters.
 enum EmitterSelection {
     /// For each fusion, the emitter that selection chooses, with its default configuration.
     Usual,
@@ -72,8 +72,8 @@ impl CheckedEmitters<'_> {
         Ok(())
     }
 
-    /// Runs some fusions as one program. If there is a fault, runs each fusion in a separate
-    /// program, to find the fusion with the fault.
+    /// Runs some fusions as one program. If the program fails, runs each fusion as a separate
+    /// program, to find the fusion that fails.
     fn run_batch(&self, cases: &[&ExpectedFusion], machine: &Machine, tally: &mut Tally) -> Result<(), Failure> {
         let Err(failure) = self.with_all_selections(cases, machine, tally) else { return Ok(()) };
         match cases {
@@ -203,7 +203,7 @@ impl ExpectedFusion {
     }
 }
 
-/// An emitter whose plans use one of its alternative configurations instead of the default.
+/// An emitter that plans with one of its alternative configurations instead of the default.
 struct Reconfigured(Box<dyn Emitter>);
 
 impl Emitter for Reconfigured {

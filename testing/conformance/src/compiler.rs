@@ -12,7 +12,7 @@ use fusebox_runtime::{Executable, Program, ThreadOrder};
 use crate::literals::{Closeness, difference, small_integers};
 use crate::{Failure, Machine};
 
-/// A compiler with a set of emitters, and with choices that prefer some of them.
+/// A compiler with a set of emitters. A list of choices prefers some of these emitters.
 #[derive(Clone)]
 pub struct Compiler {
     registry: Registry,
@@ -34,8 +34,8 @@ pub struct Made {
 }
 
 impl Compiler {
-    /// Creates a compiler with the bundled emitters and these emitters. If an emitter has the name
-    /// of a bundled emitter, it replaces the bundled emitter. The other emitters come last.
+    /// Creates a compiler with the bundled emitters and these emitters. An emitter that has the
+    /// name of a bundled emitter replaces the bundled emitter. The other emitters come last.
     ///
     /// # Errors
     /// If an emitter cannot describe itself.
@@ -57,8 +57,8 @@ impl Compiler {
         Compiler { registry, overrides, of_part: false }
     }
 
-    /// Returns a compiler that allows choices without effect. They occur because passes may change
-    /// the fusion that a choice names.
+    /// Returns a compiler that allows choices without effect. A choice has no effect if passes
+    /// change the fusion that the choice names.
     pub(crate) fn of_part(self) -> Compiler {
         Compiler { of_part: true, ..self }
     }
@@ -86,8 +86,8 @@ impl Compiler {
         &self.registry
     }
 
-    /// Returns a compiler with an additional choice. The choice has the form of `--emitter`, and
-    /// the effect of `--emitter` together with `--force`.
+    /// Returns a compiler with an additional choice. The choice has the syntax of `--emitter`. Its
+    /// effect is that of `--emitter` together with `--force`.
     ///
     /// # Errors
     /// If there is no such emitter.
@@ -100,13 +100,13 @@ impl Compiler {
     }
 
     /// Compiles a fusion (or a module) for the [cpu](Machine::cpu) and the [simulated
-    /// GPU](Machine::simt). Runs it on small integers, and compares the bits of the results with
-    /// the interpreter's results. Returns for each machine the names of the emitters that built the
-    /// kernels.
+    /// GPU](Machine::simt). Runs the kernels on small integers. The bits of the results must equal
+    /// those of the interpreter. Returns, for each machine, the names of the emitters that built
+    /// the kernels.
     ///
     /// # Errors
-    /// If a step fails or a result differs. Also if a result depends on the order in which
-    /// simulated threads run.
+    /// If compilation or a run fails, or if a result differs. Also if a result depends on the order
+    /// in which simulated threads run.
     pub fn check(&self, text: &str) -> Result<[String; 2], Failure> {
         self.check_on(text, [Machine::cpu(), Machine::simt()])
     }
@@ -149,11 +149,11 @@ impl Compiler {
         made.try_into().map_err(|_| Failure::of("all", "all machines", "some are missing", text))
     }
 
-    /// Compiles and runs a fusion (or a module). On the simulated GPU, runs it twice, with
-    /// different orders of the threads. Both results must be equal.
+    /// Compiles and runs a fusion (or a module). On the simulated GPU, runs it twice, with the
+    /// threads in different orders. Both results must be equal.
     ///
     /// # Errors
-    /// If a step fails, or if the results of the two orders differ.
+    /// If compilation or a run fails, or if the results of the two orders differ.
     pub fn run(&self, text: &str, machine: &Machine, inputs: &[ArrayLiteral]) -> Result<Made, Failure> {
         let orders: &[ThreadOrder] = match machine.target.runner() {
             Some(Runner::Simulator) => &[ThreadOrder::Forward, ThreadOrder::Reverse],

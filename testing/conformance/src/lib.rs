@@ -1,5 +1,4 @@
-//! Tests for emitters. With a few lines, the author of an emitter can check that the emitter is
-//! right.
+//! Tests for emitters. The author of an emitter needs only a few lines of code to test the emitter.
 //!
 //! ```no_run,standalone_crate
 //! # use fusebox_bundle::emitters;
@@ -54,7 +53,7 @@ use examine::{ExaminationReport, ExaminationSettings, Finding, examine};
 /// Number of random fusions that [`check`] tries.
 const FUSIONS: u64 = 100;
 
-/// A fault of an emitter, with the fusion that shows it.
+/// A fault of an emitter, with a fusion for which the fault occurs.
 #[derive(Clone, Debug, thiserror::Error)]
 pub struct Failure {
     /// Name of the emitter, or description of several emitters.
@@ -88,10 +87,10 @@ impl Failure {
 
 /// Checks an emitter like `fusebox check-emitter`. The fusions are typical fusions in unusual
 /// sizes, and random fusions of a kind. The kinds are `loop`, `reduce`, `transpose`, `scatter`,
-/// `concatenate`, `dynamic-update-slice` and `input-slices`; any other name stands for all kinds.
-/// For each fusion that the emitter accepts, plans must keep their promises, and the results of
-/// kernels must equal those of the reference interpreter. The targets are the cpu, the simulated
-/// GPU and NVIDIA GPUs. For NVIDIA GPUs, kernels are only compiled.
+/// `concatenate`, `dynamic-update-slice` and `input-slices`. Any other name selects random fusions
+/// of all kinds. For each fusion that the emitter accepts, plans must keep their promises, and the
+/// results of kernels must equal those of the reference interpreter. The targets are the cpu, the
+/// simulated GPU and NVIDIA GPUs. For NVIDIA GPUs, kernels are only compiled.
 ///
 /// # Errors
 /// The first fault. It is also a fault if the emitter accepts none of the fusions.
@@ -102,7 +101,7 @@ pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<ExaminationRep
     )
 }
 
-/// Checks an emitter like [`check`], but only with random fusions: those of these seeds.
+/// Checks an emitter like [`check`], but only with the random fusions of these seeds.
 ///
 /// # Errors
 /// See [`check`].
@@ -124,7 +123,7 @@ fn checked(emitter: &'static dyn Emitter, settings: ExaminationSettings) -> Resu
     }
 }
 
-/// Returns the emitter with this name. The reference remains valid until the end of the process.
+/// Returns the emitter with this name. The reference is valid until the process ends.
 ///
 /// # Errors
 /// If no emitter has this name.

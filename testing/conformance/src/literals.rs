@@ -22,19 +22,19 @@ pub fn filled(shape: &ArrayShape, mut value: impl FnMut(u64) -> f64) -> ArrayLit
     ArrayLiteral::new(shape.element_type, shape.dims.clone(), data.collect::<Vec<u8>>()).unwrap()
 }
 
-/// Returns a pseudorandom whole number, at least 0 and less than `count`. Position and seed
-/// determine the number.
+/// Returns a pseudorandom whole number, at least 0 and less than `count`. The position and the seed
+/// determine this number.
 pub fn scattered(position: u64, seed: u64, count: u64) -> f64 {
     (((position + 17 * seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % count) as f64
 }
 
-/// Returns an array with values from 0 to 6. Each seed results in another array.
+/// Returns an array with values from 0 to 6. Different seeds yield different arrays.
 pub fn small_integers(shape: &ArrayShape, seed: u64) -> ArrayLiteral {
     filled(shape, |position| scattered(position, seed, 7))
 }
 
 /// Returns an array of random values. Floats are multiples of 1/8, at least -4 and less than 4.
-/// About half of the integers are small; the others come from the whole range of the type.
+/// About half of the integers are small. The other integers come from the whole range of the type.
 pub fn mixed(shape: &ArrayShape, chance: &mut Chance) -> ArrayLiteral {
     let scalar = shape.element_type.real_part();
     let count = shape.byte_size() as usize / scalar.byte_size();

@@ -1,10 +1,10 @@
-//! The machines on which kernels are tested. A machine consists of a target, and of the device that
-//! emitters plan for.
+//! The machines on which kernels are tested. A machine consists of a target and the description of
+//! a device. Emitters plan for this device.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
 
-/// A target, and the device that emitters plan for.
+/// A target, and the device for which emitters plan.
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub target: Target,

@@ -20,16 +20,16 @@ pub enum PlanError {
     /// The emitter answered the same question twice, and the answers differ.
     #[error("with {:?}: asked twice it answers differently", .0.0)]
     Differs(Configuration),
-    /// The knobs of a plan differ from the requested knobs.
+    /// A plan has other knobs than the request.
     #[error("with {:?}: the plan is one with {:?}", .0.0, .1.0)]
     OtherConfiguration(Configuration, Configuration),
 }
 
-/// Builds the plans of a fusion: with the default knobs, and with each alternative that the default
-/// plan offers. Builds each plan and its kernel twice; the two results must be equal. Plans must
-/// cover every element as required, and stay within the device's limits. Returns the configurations
-/// of all plans, beginning with the default plan. Returns `None` if the emitter declines the
-/// fusion.
+/// Builds a plan of a fusion with the default knobs, and one plan for each alternative that the
+/// default plan offers. Builds each plan and its kernel twice. The two results must be equal. Plans
+/// must cover every element as required, and must stay within the device's limits. Returns the
+/// configurations of all plans, beginning with the default plan. Returns `None` if the emitter
+/// declines the fusion.
 ///
 /// # Errors
 /// The first fault.
@@ -74,8 +74,7 @@ fn built_twice(
     Ok(made.plan)
 }
 
-/// Returns the default plan of a fusion, after [checking](planned) the default plan and all
-/// alternatives.
+/// [Checks](planned) the default plan of a fusion and all alternatives. Returns the default plan.
 ///
 /// # Errors
 /// The first fault. It is also a fault if the emitter declines the fusion.
@@ -92,7 +91,7 @@ pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDesc
     emitter.plan(fusion, device, &Configuration::default()).map_err(|error| failed(error.to_string()))
 }
 
-/// Parses a fusion and checks its plans. Returns the number of plans; `None` if the emitter
+/// Parses a fusion and checks its plans. Returns the number of plans, or `None` if the emitter
 /// declines the fusion.
 ///
 /// # Errors
@@ -111,8 +110,8 @@ pub fn check_text(
     }
 }
 
-/// Parses the text of a fusion. The last computation is the fusion; the others are computations
-/// that it applies.
+/// Parses the text of a fusion. The last computation is the fusion. The other computations are
+/// those that the fusion applies.
 ///
 /// # Panics
 /// If the text is invalid HLO.

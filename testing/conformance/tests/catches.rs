@@ -1,5 +1,5 @@
-//! The examination detects an emitter that breaks a promise. The report names the promise, the
-//! fusion and the location.
+//! Checks that the examination detects an emitter that breaks a promise. The report must name the
+//! promise, the fusion and the location.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,27 +12,27 @@ use fusebox_core::emitter::{
     Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelKind, Plan, Verdict,
 };
 
-/// The loop emitter with a fault.
+/// The loop emitter with a fault. Each variant is one fault.
 enum FaultyLoop {
     /// Maps cover elements twice.
     Overlaps,
     /// Kernels write zeros.
     Zeros,
-    /// Kernels of later alternatives of a plan write zeros.
+    /// Kernels of all alternatives of a plan except the first write zeros.
     LaterZeros,
-    /// Threads without work continue.
+    /// Threads that should have no work compute elements too.
     GoesOn,
     /// All threads also write the first element.
     Races,
-    /// Accepts every fusion.
+    /// The emitter accepts every fusion.
     TakesAll,
-    /// Panics when it plans a large fusion.
+    /// The emitter panics when it plans a large fusion.
     Panics,
-    /// Each plan differs from the last.
+    /// Each plan differs from the previous one.
     Wavers(AtomicU32),
-    /// Offers an impossible alternative.
+    /// Plans offer an impossible alternative.
     OffersTheImpossible,
-    /// Declines every fusion.
+    /// The emitter declines every fusion.
     Declines,
 }
 
@@ -108,13 +108,13 @@ impl Emitter for FaultyLoop {
     }
 }
 
-/// The error for an emitter with this fault.
+/// Returns the error message for an emitter with this fault.
 fn said(broken: FaultyLoop) -> String {
     let failure = check_seeds(Box::leak(Box::new(broken)), "loop", 1..21).unwrap_err();
     failure.to_string()
 }
 
-/// The report of an examination.
+/// Examines an emitter with this fault, and returns the report.
 fn found(broken: FaultyLoop) -> ExaminationReport {
     let mut emitters = fusebox_bundle::emitters();
     emitters.push(Box::new(broken));

@@ -1,5 +1,5 @@
-//! An emitter of a kind that fusebox does not know, from its claim to results: fusion forms the
-//! kernel that it claims, the emitter builds it, and the results are right.
+//! Checks an emitter of a kind that fusebox does not know. Fusion must form the fusions that the
+//! emitter claims, the emitter must build their kernels, and the results must be right.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -16,8 +16,8 @@ use fusebox_core::emitter::{
 use fusebox_core::hlo::{InstrId, Opcode};
 use fusebox_core::plugin::serve;
 
-/// Takes reversals and elementwise operations on their results. Builds its kernels with the loop
-/// emitter.
+/// An emitter that accepts reversals, and elementwise operations on the results of reversals. The
+/// loop emitter builds its kernels.
 struct Reversals;
 
 fn as_loop_does() -> &'static dyn Emitter {
@@ -58,8 +58,8 @@ impl Emitter for Reversals {
     }
 }
 
-/// An elementwise function of a reversed array is a result, and a reduction reads it. Without the
-/// claim, one kernel computes all.
+/// A program that applies elementwise operations to a reversed array. The value is a result, and a
+/// reduction also reads it. Without the claim, one kernel would compute everything.
 const PROGRAM: &str = "HloModule m
 add { a = f32[] parameter(0)
   b = f32[] parameter(1)

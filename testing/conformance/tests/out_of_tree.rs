@@ -1,5 +1,6 @@
-//! The out-of-tree example emitter conforms. In its own crate, with `fusebox-conformance` in
-//! `[dev-dependencies]`, the test would only consist of the function below.
+//! Checks that the example emitter outside of the workspace conforms. An emitter's own crate needs
+//! `fusebox-conformance` in its `[dev-dependencies]`. Its test then consists only of the function
+//! below.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../../examples/out-of-tree-emitter/src/lib.rs"]

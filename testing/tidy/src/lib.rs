@@ -1,3 +1,3 @@
-//! Rules of the house that the compiler cannot check; see `tests/`.
+//! Checks rules of this project that the compiler cannot check. The checks are in `tests/`.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,5 @@
-//! Checks ARCHITECTURE.md and `docs/` against the sources: paths exist, and lists are complete.
+//! Checks ARCHITECTURE.md and `docs/` against the sources. Paths must exist, and lists must be
+//! complete.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,7 +15,8 @@ fn read(file: &str) -> String {
     std::fs::read_to_string(root().join(file)).unwrap()
 }
 
-/// Matching tracked and untracked files that git does not ignore, relative to the root.
+/// Returns the files that match one of the patterns, relative to the root. Includes untracked
+/// files, but not files that git ignores.
 fn files(patterns: &[&str]) -> Vec<String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
@@ -27,7 +29,7 @@ fn files(patterns: &[&str]) -> Vec<String> {
     files.lines().map(String::from).filter(|file| root().join(file).exists()).collect()
 }
 
-/// Texts between backticks, outside of code blocks.
+/// Returns the texts between backticks, outside of code blocks.
 fn quoted(text: &str) -> Vec<String> {
     let mut is_code = false;
     let prose = text.lines().filter(|line| {
@@ -71,15 +73,15 @@ fn links_lead_somewhere() {
     assert!(missing.is_empty(), "these links lead nowhere:\n{}", missing.join("\n"));
 }
 
-/// The table *Which line of a dump is written where* names all files of the stages.
+/// Checks that the table *Which line of a dump is written where* names all files of the stages.
 #[test]
 fn the_architecture_knows_who_writes_dumps() {
     let text = read("ARCHITECTURE.md");
     let start = text.find("## Which line of a dump is written where").unwrap();
     let table = text[start..].split("\n## ").next().unwrap();
     let sources = files(&["host/lowering/src/stages/*.rs", "host/lowering/src/write/*.rs", "host/emission/src/*.rs"]);
-    // Leaves out files that only declare and dispatch. A line of the table may also name a file's
-    // folder.
+    // Files that only declare and dispatch need no line in the table. A line may name a file or the
+    // folder of the file.
     let is_named = |file: &String| {
         let inside = file.rsplit_once('/').is_some_and(|(folder, _)| table.contains(&format!("`{folder}`")));
         inside || table.contains(&format!("`{file}`"))
@@ -90,7 +92,7 @@ fn the_architecture_knows_who_writes_dumps() {
     assert!(missing.is_empty(), "ARCHITECTURE.md does not say what these write: {missing:?}");
 }
 
-/// The tables of the kernel IR list all of fusebox's operations.
+/// Checks that the tables of the kernel IR list all operations of fusebox.
 #[test]
 fn the_architecture_has_every_operation() {
     let (text, table) = (read("ARCHITECTURE.md"), read("core/src/ir/operations.rs"));
@@ -102,15 +104,15 @@ fn the_architecture_has_every_operation() {
     assert!(missing.is_empty(), "ARCHITECTURE.md does not describe {missing:?}");
 }
 
-/// A kind of extension: its section in `docs/how-to.md`, and the text that finds its example in the
-/// sources.
+/// A kind of extension, which a section of `docs/how-to.md` describes. The section has an example,
+/// and the words below find this example in the sources.
 struct Kind {
     section: &'static str,
-    /// Words in a file's text.
+    /// Words that occur in the text of the example's files.
     words: &'static [&'static str],
-    /// Words in a file's path.
+    /// Text that occurs in the paths of the example's files.
     path: &'static str,
-    /// Most files that an extension may need. The number must not grow.
+    /// Largest number of files that an extension may need. This number must not grow.
     most: usize,
 }
 
@@ -154,7 +156,7 @@ const KINDS: &[Kind] = &[
     Kind { section: "A target", words: &["Amdgpu", "amdgpu", "starts_with(\"gfx\")"], path: "amdgpu", most: 2 },
 ];
 
-/// The lists of `docs/how-to.md` agree with the sources and do not grow.
+/// Checks that the lists of `docs/how-to.md` agree with the sources and do not grow.
 #[test]
 fn one_of_a_kind_is_added_in_few_places() {
     let document = read("docs/how-to.md");
@@ -179,29 +181,29 @@ fn one_of_a_kind_is_added_in_few_places() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The files that a section lists: the beginnings of its bullets.
+/// Returns the files that a section lists. Each bullet begins with a file.
 fn listed(document: &str, section: &str) -> BTreeSet<String> {
     let text = document.split(&format!("## {section}\n")).nth(1).unwrap_or("");
     let bullets = text.split("\n## ").next().unwrap_or("").lines().filter_map(|line| line.strip_prefix("* `"));
     bullets.filter_map(|bullet| bullet.split('`').next()).map(String::from).collect()
 }
 
-/// All extensions of one kind: rows of a table in the sources.
+/// All extensions of one kind. Each is a row of a table in the sources.
 struct WholeKind {
     name: &'static str,
-    /// File with the table.
+    /// File that contains the table.
     table: &'static str,
     /// Returns the names of the rows.
     rows: fn(&str) -> Vec<String>,
-    /// Types whose variants have these names.
+    /// Types whose variants have the names of the rows.
     types: &'static [&'static str],
-    /// Median of the number of files that name a row. The number must not grow.
+    /// Median over all rows of the number of files that name the row. This median must not grow.
     median: usize,
-    /// Largest number of files that name a row. The number must not grow.
+    /// Largest number of files that name a row. This number must not grow.
     most: usize,
 }
 
-/// Returns the first words of the text between two words: those that begin a row `Name = …`.
+/// Returns the names of the rows `Name = …` in the text between `begin` and `end`.
 fn rows_between(text: &str, begin: &str, end: &str) -> Vec<String> {
     let text = text.split_once(begin).map_or("", |(_, rest)| rest);
     let text = text.split_once(end).map_or(text, |(part, _)| part);
@@ -257,7 +259,7 @@ fn rows_of_operations(text: &str) -> Vec<String> {
     rows.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The typical operation or type, and not only the cheapest, is named in few files.
+/// Checks that few files name a typical operation or type, not only the cheapest one.
 #[test]
 fn whole_kinds_are_named_in_few_places() {
     let of_tests = |file: &String| {

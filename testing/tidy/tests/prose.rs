@@ -1,19 +1,20 @@
-//! Rules of language that a program can check: see docs/glossary.md for the words.
+//! Checks rules of language that a program can check. docs/glossary.md defines the words.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use std::process::Command;
 
-/// Columns of a comment, with its indentation.
+/// Largest number of columns of a comment, including its indentation.
 const WIDTH: usize = 100;
-/// Columns of a commit's subject.
+/// Largest number of columns of a commit's subject.
 const SUBJECT: usize = 72;
-/// Commits whose subjects are checked.
+/// Option of `git log` that selects the commits whose subjects are checked.
 const COMMITS: &str = "-20";
 
-/// A sentence that begins so has a clause or a fragment as its subject.
+/// Words with which a sentence must not begin. The subject of such a sentence is a clause or a
+/// fragment.
 const BEGINNINGS: [&str; 9] = ["What", "Whatever", "Whoever", "Who", "Of", "Those", "So many", "As many", "The same"];
-/// Words for people, which stand for no part of the program.
+/// Words for people. They do not name a part of the program.
 const PEOPLE: [&str; 5] = ["who", "whoever", "nobody", "somebody", "everybody"];
 
 fn git(arguments: &[&str]) -> String {
@@ -22,8 +23,9 @@ fn git(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The tracked files of a kind and their texts. The hostile emitter keeps its line numbers; this
-/// file holds the words that it forbids.
+/// Returns the tracked files that match the pattern, and their texts. Leaves out the hostile
+/// emitter, because its line numbers must not change. Also leaves out this file, because it
+/// contains the forbidden words.
 fn files(pattern: &str) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let is_meant = |file: &&str| !file.contains("hostile-emitter") && !file.ends_with("tests/prose.rs");
@@ -31,7 +33,8 @@ fn files(pattern: &str) -> Vec<(String, String)> {
     git(&["ls-files", pattern]).lines().filter(is_meant).filter_map(read).collect()
 }
 
-/// The comments of a Rust file: first line, and text without markers, fenced blocks and tables.
+/// Returns the comments of a Rust file. Each comment has the number of its first line, and its text
+/// without markers, fenced blocks and tables.
 fn comments(text: &str) -> Vec<(usize, String)> {
     let mut comments: Vec<(usize, String)> = Vec::new();
     let (mut last, mut marker, mut is_fenced) = (0, "", false);
@@ -55,7 +58,7 @@ fn comments(text: &str) -> Vec<(usize, String)> {
     comments
 }
 
-/// The sentences of a text.
+/// Splits a text into sentences.
 fn sentences(text: &str) -> Vec<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut sentences = vec![Vec::new()];
@@ -70,7 +73,7 @@ fn sentences(text: &str) -> Vec<String> {
     sentences.into_iter().map(|words| words.join(" ")).collect()
 }
 
-/// Why a sentence has to be read twice, as far as a program can tell.
+/// Returns the reason why a sentence must be read twice, if a program can detect this reason.
 fn fault(sentence: &str) -> Option<String> {
     let begins = |beginning: &&&str| {
         let rest = sentence.strip_prefix(**beginning);

@@ -1,4 +1,4 @@
-//! Rules on source files.
+//! Checks rules for source files.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Tracked and untracked Rust files that git does not ignore, relative to the root.
+/// Returns all Rust files except those that git ignores, relative to the root.
 fn rust_files() -> Vec<String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.rs"])
@@ -43,7 +43,7 @@ fn names_say_something() {
     }
 }
 
-/// Only the bundle names emitters in `host/`.
+/// Checks that only the bundle names emitters in `host/`.
 #[test]
 fn host_names_no_emitter() {
     for file in rust_files()
@@ -54,8 +54,9 @@ fn host_names_no_emitter() {
     }
 }
 
-/// Fusion must not name operations that emitters can claim. It may name facts that need no emitter:
-/// instructions without computation, control flow, and instructions that are free to duplicate.
+/// Checks that fusion names no operations that emitters can claim. Fusion may name some other
+/// operations: instructions that compute nothing, control flow, and instructions that can be
+/// duplicated without cost.
 #[test]
 fn fusion_names_no_operation_that_emitters_ask_for() {
     const FACTS: [&str; 11] = [
@@ -85,7 +86,7 @@ fn fusion_names_no_operation_that_emitters_ask_for() {
     }
 }
 
-/// The root of a crate without unsafe code forbids unsafe code.
+/// Checks that a crate without unsafe code forbids unsafe code in its root file.
 #[test]
 fn crates_without_unsafe_code_forbid_it() {
     let is_root = |file: &&String| file.ends_with("src/lib.rs") || file.ends_with("src/main.rs");
@@ -104,7 +105,8 @@ fn crates_without_unsafe_code_forbid_it() {
     assert!(open.is_empty(), "these need no unsafe code and do not forbid it: {open:?}");
 }
 
-/// Long files usually have more than one subject. Lines of inline tests do not count.
+/// Limits the length of files, because long files usually have more than one subject. Lines of
+/// inline tests do not count.
 #[test]
 fn files_stay_readable() {
     let long: Vec<_> = rust_files()
@@ -115,7 +117,7 @@ fn files_stay_readable() {
     assert!(long.is_empty(), "over 800 lines without their tests; does each have one subject? {long:?}");
 }
 
-/// No file depends on the path of the project's folder.
+/// Checks that no file contains the path of the project's folder.
 #[test]
 fn no_absolute_paths_of_a_developers_machine() {
     for file in rust_files().into_iter().filter(|f| !f.starts_with("testing/tidy/")) {
@@ -125,7 +127,8 @@ fn no_absolute_paths_of_a_developers_machine() {
     }
 }
 
-/// The lines of code in the crates' sources, without tests: file, number, text.
+/// Returns the lines of code in the crates' sources, without tests. Each line has its file, its
+/// number and its text.
 fn code_lines(folders: &[&str]) -> Vec<(String, usize, String)> {
     let is_own = |file: &String| {
         folders.iter().any(|folder| file.starts_with(folder)) && file.contains("/src/") && !file.ends_with("tests.rs")
@@ -151,22 +154,23 @@ fn assert_only_in(owners: &[&str], folders: &[&str], calls: &[&str], instead: &s
     assert!(stray.is_empty(), "{instead}:\n{}", stray.join("\n"));
 }
 
-/// The program writes a file completely or not at all, and only one crate implements this.
+/// Checks that only one crate writes files. This crate writes a file completely or not at all.
 #[test]
 fn only_host_files_writes_files() {
     let calls = ["fs::write(", "File::create", "OpenOptions", "File::options", "fs::rename(", "fs::copy("];
     assert_only_in(&["host/files/"], &["host/", "core/"], &calls, "write through fusebox_files::replace");
 }
 
-/// The program only reads regular files of limited size.
+/// Checks that only one crate opens the user's files. This crate reads only regular files of
+/// limited size.
 #[test]
 fn only_host_files_opens_the_users_files() {
     let calls = ["fs::read(", "fs::read_to_string(", "File::open("];
     assert_only_in(&["host/files/"], &["host/", "core/"], &calls, "read through fusebox_files");
 }
 
-/// `println!` panics if standard output is full or closed, and `eprintln!` in a panic ends the
-/// process.
+/// Checks that only the terminal prints. `println!` panics if standard output is full or closed,
+/// and `eprintln!` in a panic ends the process.
 #[test]
 fn only_the_terminal_prints() {
     let calls = ["println!(", "print!(", "io::stderr().write", "writeln!(io::std", "dbg!("];
@@ -174,8 +178,8 @@ fn only_the_terminal_prints() {
     assert_only_in(&["host/run/src/terminal.rs"], &["host/", "core/"], &calls, instead);
 }
 
-/// One crate makes instructions: with inferred shapes, unique names, attributes by one rule, and
-/// ids of computations that stay.
+/// Checks that only one crate creates instructions. This crate infers shapes, makes names unique,
+/// applies one rule to attributes, and keeps the ids of computations stable.
 #[test]
 fn only_host_edit_makes_instructions() {
     let calls =

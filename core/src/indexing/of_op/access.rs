@@ -24,7 +24,7 @@ pub struct Access {
 /// A read of an operand. The read happens at each point in the domain of its map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperandRead {
-    /// Number of the operand.
+    /// Index of the operand.
     pub operand: usize,
     /// The instruction that is read. It is the operand. If the operand is a `tuple` in the same
     /// computation, it is the instruction that computes the tuple's element.

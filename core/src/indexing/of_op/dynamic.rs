@@ -106,7 +106,7 @@ struct Windows<'a> {
     indices_batching: &'a [i64],
     start_map: &'a [i64],
     index_vector_dim: i64,
-    /// Number of the operand that contains the indices. `indices` has the dimensions of this
+    /// Index of the operand that contains the indices. `indices` has the dimensions of this
     /// operand.
     indices_operand: usize,
     indices: &'a [i64],

@@ -29,7 +29,7 @@ pub struct Reading {
     pub map: IndexingMap,
     /// One value per runtime variable.
     pub runtime: Vec<RuntimeValue>,
-    /// Number of the tuple leaf that is read; 0 for arrays.
+    /// Index of the tuple leaf that is read; 0 for arrays.
     pub leaf: usize,
 }
 

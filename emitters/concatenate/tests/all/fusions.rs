@@ -1,9 +1,9 @@
-//! Fusions of the concatenate emitter on cpu and simt against the interpreter.
+//! Compares fusions of the concatenate emitter with the interpreter, on cpu and simt.
 
 use crate::check;
 
-/// Asserts that the concatenate emitter takes the fusion on both targets and that its results are
-/// right.
+/// Asserts that the concatenate emitter accepts the fusion on both targets, and that the results
+/// are right.
 fn concatenates(text: &str) {
     assert_eq!(check(text), ["concatenate", "concatenate"], "{text}");
 }

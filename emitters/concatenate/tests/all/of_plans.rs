@@ -1,4 +1,5 @@
-//! Plans write every element exactly once, for all sizes of operands and all values of knobs.
+//! Checks that plans write every element exactly once, for all sizes of operands and all values of
+//! knobs.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;
@@ -12,7 +13,8 @@ fn fusion(body: &str) -> Fusion {
     plans::fusion(&format!("HloModule m\nENTRY fused {{\n{body}\n}}\n"))
 }
 
-/// A concatenate of parameters with these extents in the concatenated dimension.
+/// Returns a concatenate of parameters. `extents` are the sizes of the parameters along the
+/// concatenated dimension.
 fn joined(outer: &[i64], extents: &[i64], inner: &[i64]) -> Fusion {
     let shape = |extent: i64| {
         let dims: Vec<String> = [outer, &[extent], inner].concat().iter().map(i64::to_string).collect();
@@ -112,8 +114,9 @@ fn reasons_are_given() {
     );
 }
 
-/// Two rows of blocks. Only a nest along rows knows the lower dimension of every element. With a
-/// division by the row's length, each element took ten times as long.
+/// Checks a concatenate of two concatenates. Only a loop nest along rows knows the lower dimension
+/// of every element. If each element needed a division by the length of the row, it would take ten
+/// times as long.
 #[test]
 fn blocks_of_blocks_are_written_row_by_row() {
     let fusion = fusion(

@@ -41,7 +41,7 @@ const WARP: i64 = 32;
 #[derive(Clone, Debug)]
 pub struct ThinContraction {
     grid: ResultGrid,
-    /// Number of the operand that is the matrix: 0 for the left, 1 for the right.
+    /// Index of the operand that is the matrix: 0 for the left, 1 for the right.
     side: usize,
     /// Whether steps, not lines, are contiguous in the matrix.
     along_steps: bool,

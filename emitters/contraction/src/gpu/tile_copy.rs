@@ -100,7 +100,7 @@ impl TileCopy {
 pub struct TileSource<'a> {
     grid: &'a ResultGrid,
     operand: &'a Operand,
-    /// Number of the operand: 0 for the left operand, whose lines are rows, and 1 for the right
+    /// Index of the operand: 0 for the left operand, whose lines are rows, and 1 for the right
     /// operand.
     side: usize,
     fill: TileCopy,

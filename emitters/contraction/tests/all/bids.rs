@@ -1,4 +1,4 @@
-//! The emitters' bids around a dot or a convolution.
+//! Checks the bids that the emitters make around a dot or a convolution.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;
@@ -6,7 +6,8 @@ use fusebox_core::emitter::{Bid, Candidate, Fusion};
 use fusebox_core::hlo::Op;
 use fusebox_emitter_contraction::emitters;
 
-/// Names of the instructions in the bid around the first dot or convolution of a region.
+/// Returns the names of the instructions in a bid. The anchor of the bid is the first dot or
+/// convolution of a region.
 fn taken(region: &str) -> Vec<String> {
     let region: Fusion = plans::fusion(region);
     let computation = region.computation();

@@ -1,6 +1,7 @@
-//! Convolutions of real models, and random ones.
+//! Checks convolutions of real models, and random convolutions.
 //!
-//! `FUSEBOX_CONVOLUTIONS` is the number of random ones, `FUSEBOX_CONVOLUTION_SEED` the first seed.
+//! `FUSEBOX_CONVOLUTIONS` sets the number of random convolutions, and `FUSEBOX_CONVOLUTION_SEED`
+//! sets the first seed.
 
 use fusebox_conformance::fusions::Chance;
 use fusebox_conformance::literals::Closeness;
@@ -10,7 +11,7 @@ use fusebox_core::hlo::{WindowDim, window_output_size};
 use crate::random::{followed, list, setting};
 use crate::{compiler, exact, machines, makers};
 
-/// A fusion that convolves `input` with `kernel`.
+/// Returns a fusion that convolves `input` with `kernel`.
 pub fn convolution(input: &str, kernel: &str, result: &str, attributes: &str) -> String {
     format!(
         "fusion {{
@@ -22,8 +23,8 @@ pub fn convolution(input: &str, kernel: &str, result: &str, attributes: &str) ->
     )
 }
 
-/// Asserts that an emitter of products compiles the only kernel. Each emitter that takes the fusion
-/// must compute right results.
+/// Asserts that an emitter of products compiles the only kernel. Each emitter that accepts the
+/// fusion must compute right results.
 fn contracts(text: &str) {
     for maker in makers(&exact(text)) {
         assert!(["contraction", "direct-convolution"].contains(&maker.as_str()), "{maker} makes {text}");
@@ -209,7 +210,7 @@ fn what_is_left_to_the_loop() {
     }
 }
 
-/// A window for at most `size` elements.
+/// Returns a window for at most `size` elements.
 fn window(chance: &mut Chance, size: i64) -> WindowDim {
     let is_plain = chance.once_in(2);
     let rarely = |chance: &mut Chance, most: i64| if is_plain { 1 } else { chance.pick(&[1, 1, 2, most]) };
@@ -222,7 +223,7 @@ fn window(chance: &mut Chance, size: i64) -> WindowDim {
     WindowDim { size: extent, stride, padding_low, padding_high, window_dilation, base_dilation, reversal }
 }
 
-/// Dimensions `[a, b, spatial…]` in a random order, and their labels.
+/// Returns the dimensions `[a, b, spatial…]` in a random order, and their labels.
 fn labelled(chance: &mut Chance, letters: [char; 2], sizes: [i64; 2], spatial: &[i64]) -> (String, Vec<i64>) {
     let last: Vec<char> = (0..spatial.len()).map(|dim| char::from(b'0' + dim as u8)).collect();
     let (all, dims) = ([&letters[..], &last].concat(), [&sizes[..], spatial].concat());
@@ -309,7 +310,7 @@ batch_group_count={batch_groups}\n  r = {shape} parameter(2)\n  e = {shape} add(
     format!("fusion {{\n{text}  ROOT root = {shape} copy({last})\n}}\n")
 }
 
-/// Whether an emitter takes the fusion. If so, checks its results.
+/// Whether an emitter accepts the fusion. If so, also checks the results.
 fn is_taken(emitter: &str, text: &str) -> bool {
     let compiler = compiler().choosing(&format!("contraction={emitter}")).unwrap_or_else(|failure| panic!("{failure}"));
     let inputs = inputs(text, literals::small_integers).unwrap();

@@ -1,4 +1,4 @@
-//! Prologues and epilogues of a dot.
+//! Checks prologues and epilogues of a dot.
 
 use crate::{contracts, exact, makers};
 

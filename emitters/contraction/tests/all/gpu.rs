@@ -1,5 +1,5 @@
-//! Products in blocks of many threads: on the simulated GPU against the interpreter, and as PTX in
-//! NVIDIA's assembler.
+//! Checks products in blocks of many threads. Compares results on the simulated GPU with the
+//! interpreter, and passes PTX to NVIDIA's assembler.
 
 use fusebox_conformance::literals::{self, Closeness};
 use fusebox_conformance::{Compiler, Machine, Made, Target, assemble, inputs, named, plans};
@@ -11,13 +11,14 @@ use fusebox_emitter_contraction::emitters;
 use crate::products::{Product, plain};
 use crate::random::{product, setting};
 
-/// A compiler that prefers the named emitter.
+/// Returns a compiler that prefers the named emitter.
 fn compiler(name: &str) -> Compiler {
     let made = Compiler::new(emitters()).and_then(|compiler| compiler.preferring(&[name]));
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Compiles a fusion with an emitter. The result must equal the interpreter's bit by bit.
+/// Compiles a fusion with an emitter. The bits of the result must equal those of the interpreter's
+/// result.
 fn made(name: &str, text: &str) -> Made {
     let inputs = inputs(text, literals::small_integers).unwrap();
     let made = compiler(name).compared(text, [Machine::simt()], &inputs, Closeness::Bits);
@@ -30,14 +31,15 @@ fn contracts(name: &str, text: &str) {
     assert_eq!(made(name, text).emitters, [name], "{text}");
 }
 
-/// An emitter's plan for a product. Also checks all alternatives.
+/// Returns an emitter's plan for a product. Also checks all alternatives of the plan.
 fn planned(name: &str, element: &str, sizes: [i64; 3], device: &DeviceDescription) -> Plan {
     let fusion = plans::fusion(&plain(element, sizes));
     let plan = named(emitters(), name).and_then(|emitter| plans::check(emitter, &fusion, device));
     plan.unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// A product of `[m, k]` and `[k, n]`. `steps` are the contracted dimensions of the operands.
+/// Returns a product of `[m, k]` and `[k, n]`. `steps` are the contracted dimensions of the
+/// operands.
 fn product_of((left, right, result): (&str, &str, &str), [m, k, n]: [i64; 3], steps: [i64; 2]) -> String {
     let dims = |step: i64, lines: i64| if step == 0 { [k, lines] } else { [lines, k] };
     let (lhs, rhs) = (dims(steps[0], m), dims(steps[1], n));
@@ -123,7 +125,7 @@ fn operands_in_any_order() {
     }
 }
 
-/// Types with matrix instructions, and the names of these in PTX.
+/// Types for which there are matrix instructions, and the names of these instructions in PTX.
 const OF_MATRICES: [(&str, &str, &str, &str); 8] = [
     ("bf16", "bf16", "bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
     ("bf16", "bf16", "f32", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
@@ -151,8 +153,8 @@ fn warps_multiply_matrices() {
     }
 }
 
-/// Kernels use matrix instructions where there are any, and the assembler accepts them without
-/// spills.
+/// Checks that kernels use matrix instructions if there are such instructions, and that the
+/// assembler accepts the kernels without spills.
 #[test]
 fn ptx_has_products_of_matrices() {
     for (left, right, result, instruction) in OF_MATRICES {
@@ -172,7 +174,7 @@ fn assembles(ptx: &str, architecture: &str) {
     assert!(report.as_ref().is_none_or(is_well), "{report:?}");
 }
 
-/// A simulated GPU with tile instructions.
+/// Returns a simulated GPU with tile instructions.
 fn with_tiles() -> Machine {
     let device = DeviceDescription { multiplies_tiles: true, ..DeviceDescription::simt() };
     Machine::new(Target::simt(), device)
@@ -197,8 +199,8 @@ fn groups_multiply_tiles() {
     }
 }
 
-/// For an exactly named target, groups of warps multiply tiles. The assembler accepts the code
-/// without spills.
+/// Checks products on a target that is named exactly. On such a target, groups of warps multiply
+/// tiles. The assembler must accept the code without spills.
 #[test]
 fn ptx_has_products_of_tiles() {
     let target = Target::named("sm_90a").unwrap();
@@ -273,7 +275,8 @@ fn large_plans_are_proven_without_trying_points() {
     }
 }
 
-/// If each element is used rarely, a loop over the results is as fast.
+/// Checks when this emitter comes first. If each element is used only a few times, a loop over the
+/// results is as fast.
 #[test]
 fn it_comes_first_where_elements_are_used_often() {
     let all = Compiler::new(emitters()).unwrap();
@@ -291,8 +294,8 @@ fn it_comes_first_where_elements_are_used_often() {
     }
 }
 
-/// Checks each random product with the specialised emitters and with the tiled one. Without
-/// `FUSEBOX_PRODUCTS`, there are half as many as on the cpu.
+/// Checks each random product with the specialised emitters and with the tiled emitter. If
+/// `FUSEBOX_PRODUCTS` is not set, there are half as many products as on the cpu.
 #[test]
 fn products_that_nobody_wrote() {
     let (first, count) = (setting("FUSEBOX_PRODUCT_SEED", 1), setting("FUSEBOX_PRODUCTS", 30));

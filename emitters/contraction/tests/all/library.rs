@@ -1,5 +1,5 @@
-//! Products computed by a library: its results are right, and it takes only products without
-//! prologue and epilogue.
+//! Checks products that a library computes. The results must be right. The emitter must accept only
+//! products without prologue and epilogue.
 
 use fusebox_conformance::literals::{Closeness, small_integers};
 use fusebox_conformance::{Compiler, Registry, inputs, named, plans};
@@ -39,7 +39,7 @@ fn plans_hold_for_all_forms() {
     }
 }
 
-/// For a device of many threads whose host has a library for it.
+/// Checks a device with many threads. The host has a library for this device.
 #[test]
 fn products_on_a_gpu_are_left_to_its_library() {
     let without = DeviceDescription::sm(90);

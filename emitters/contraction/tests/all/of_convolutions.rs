@@ -1,5 +1,5 @@
-//! Plans of convolutions write every element once, for every emitter. The bits of results do not
-//! depend on the number of cores.
+//! Checks the plans of convolutions. For every emitter, the plans must write every element once.
+//! The bits of results must not depend on the number of cores.
 
 use fusebox_conformance::{Machine, inputs, named, plans};
 use fusebox_core::device::DeviceDescription;
@@ -16,8 +16,9 @@ fn wide() -> DeviceDescription {
     DeviceDescription { register_bytes: 64, registers: 32, ..DeviceDescription::cpu(2) }
 }
 
-/// Convolutions of real models: forward with channels last and first, gradients of input and
-/// kernel, few channels, deep, depthwise, one dimension.
+/// Returns convolutions of real models. They include forward convolutions with channels last or
+/// first, gradients of the input and of the kernel, convolutions with few or many channels,
+/// depthwise convolutions, and a convolution with one dimension.
 fn of_models() -> Vec<(&'static str, String)> {
     [
         (
@@ -196,8 +197,8 @@ fn reasons_are_given() {
     }
 }
 
-/// Each element is a single chain of additions in the order of its steps. Blocks depend on cores
-/// and registers, but do not change this order.
+/// Checks that bits do not depend on blocks. Each element is a single chain of additions, in the
+/// order of the steps. Blocks depend on cores and registers, but do not change this order.
 #[test]
 fn bits_do_not_depend_on_blocks() {
     let filled = |shape: &ArrayShape, number: u64| {

@@ -1,5 +1,5 @@
-//! Plans write every element exactly once, for all sizes and values of knobs, and suit cores and
-//! registers.
+//! Checks that plans write every element exactly once, for all sizes and values of knobs. Also
+//! checks that plans suit the cores and registers.
 
 use fusebox_conformance::{named, plans};
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
@@ -21,7 +21,7 @@ fn emitter() -> &'static dyn Emitter {
     named(emitters(), "contraction").unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// The plan. Also checks all alternatives.
+/// Returns the plan of a product. Also checks all alternatives of the plan.
 fn planned(sizes: [i64; 3], device: &DeviceDescription) -> Plan {
     plans::check(emitter(), &fusion(sizes), device).unwrap_or_else(|failure| panic!("{failure}"))
 }
@@ -72,7 +72,8 @@ fn registers_hold_the_sums() {
     assert!(sums([64, 784, 1024], &wide()).ends_with("13 by 32 sums in registers"));
 }
 
-/// If few register tiles need rows of the right operand, the kernel reads them without packing.
+/// Checks that the kernel does not pack rows of the right operand if only a few register tiles need
+/// them.
 #[test]
 fn few_rows_are_multiplied_from_memory() {
     let packs = |sizes: [i64; 3]| i64::from(planned(sizes, &wide()).shared_bytes) > 4 * sizes[1] * sizes[2] / 2;
@@ -80,8 +81,8 @@ fn few_rows_are_multiplied_from_memory() {
     assert!(planned([1, 64, 64], &DeviceDescription::cpu(2)).shared_bytes < 4 * 64 * 64 / 2);
 }
 
-/// The kernel reads rows that it multiplies once without packing, unless a condition on the step
-/// selects the array that holds them.
+/// Usually the kernel does not pack rows that it multiplies only once. But it packs them if a
+/// condition on the step selects the array that holds the rows.
 #[test]
 fn a_concatenated_operand_is_packed_even_if_it_is_used_once() {
     let packed = |text: &str| {
@@ -142,7 +143,7 @@ fn reasons_are_given() {
     );
 }
 
-/// The plan of a product of `bf16` with result `f32`, on a machine with tile registers.
+/// Returns the plan of a product of `bf16` with result `f32`, on a machine with tile registers.
 fn in_tiles(sizes: [i64; 3], tile_products: NarrowProducts) -> Plan {
     let device = DeviceDescription { tile_products, word_products: NarrowProducts::default(), ..wide() };
     let fusion = plans::fusion(&plain("bf16", sizes).replace("d = bf16", "d = f32"));
@@ -168,8 +169,8 @@ fn tile_registers_are_used_where_there_are_such() {
     }
 }
 
-/// Word products of adjacent steps, if there are no tile registers and a vector register holds
-/// sixteen words.
+/// Checks that word products multiply adjacent steps, if there are no tile registers and a vector
+/// register holds sixteen words.
 #[test]
 fn words_are_multiplied_where_there_are_such_products() {
     let both = NarrowProducts { bf16: true, int8: true };
@@ -188,15 +189,17 @@ fn words_are_multiplied_where_there_are_such_products() {
     }
 }
 
-/// A plan for more rows than memory could hold sums for takes no time.
+/// Checks a plan for very many rows. Memory could not hold the sums of these rows, but the plan
+/// must not take long.
 #[test]
 fn as_many_rows_as_there_may_be() {
     let plan = in_tiles([1 << 30, 1 << 13, 16], NarrowProducts { bf16: true, int8: true });
     assert!(plan.notes[0].ends_with("32 by 16 sums in tile registers"), "{:?}", plan.notes);
 }
 
-/// The kernel also multiplies lines that it never packs. Uninitialised memory there could hold
-/// subnormal numbers, for which some processors take a hundred times as long.
+/// The kernel also multiplies lines of packed memory into which it never packs elements.
+/// Uninitialised memory could contain subnormal numbers, for which some processors take a hundred
+/// times as long. So the kernel must set these lines to zero.
 #[test]
 fn lines_that_are_never_packed_hold_zeros() {
     let inserts = |columns: i64| {

@@ -1,4 +1,4 @@
-//! Products of all forms, sizes and types.
+//! Checks products of all forms, sizes and types.
 
 use fusebox_conformance::literals::Closeness;
 use fusebox_conformance::{Machine, inputs};
@@ -7,7 +7,7 @@ use fusebox_core::hlo::{ArrayLiteral, ArrayShape};
 
 use crate::{compiler, contracts, exact, machines, makers};
 
-/// A product as a fusion.
+/// A product that is written as a fusion.
 #[derive(Clone, Copy)]
 pub struct Product<'a> {
     pub left: (&'a str, &'a [i64]),
@@ -22,7 +22,7 @@ fn list(items: &[i64]) -> String {
 }
 
 impl Product<'_> {
-    /// Dimensions of the result.
+    /// Returns the dimensions of the result.
     pub fn dims(&self) -> Vec<i64> {
         let free = |dims: &[i64], side: usize| -> Vec<i64> {
             let is_free = |dim: &i64| !self.batch[side].contains(dim) && !self.steps[side].contains(dim);
@@ -51,7 +51,7 @@ lhs_contracting_dims={{{lhs}}}, rhs_contracting_dims={{{rhs}}}
     }
 }
 
-/// A product of `[m, k]` and `[k, n]`.
+/// Returns a product of `[m, k]` and `[k, n]`.
 pub fn plain(element: &str, [m, k, n]: [i64; 3]) -> String {
     let (left, right) = ([m, k], [k, n]);
     Product {
@@ -166,7 +166,8 @@ fn all_types() {
     }
 }
 
-/// One row, few rows, few columns; tiles over a part of the steps.
+/// Checks products with one row, few rows or few columns, and products whose tiles contain only a
+/// part of the steps.
 #[test]
 fn complex_numbers_of_all_forms() {
     for sizes in [[1, 70, 90], [3, 70, 90], [90, 70, 2], [50, 1100, 21], [7, 30, 17]] {
@@ -174,8 +175,8 @@ fn complex_numbers_of_all_forms() {
     }
 }
 
-/// Rows, columns and steps that fill whole tiles, more, or fewer; operands packed for all steps, or
-/// for some at a time.
+/// Checks sizes at which rows, columns and steps fill whole tiles, and larger and smaller sizes.
+/// Operands are packed for all steps at once, or for some steps at a time.
 #[test]
 fn tile_registers_of_all_sizes() {
     for sizes in [[8, 32, 8], [16, 32, 16], [17, 33, 33], [40, 300, 40], [33, 1111, 70], [70, 3000, 330], [32, 65, 100]]
@@ -203,8 +204,8 @@ fn what_is_left_to_others() {
     }
 }
 
-/// Signed and unsigned bytes, including the smallest and the largest, for all layouts of operands
-/// and many numbers of rows, columns and steps.
+/// Checks signed and unsigned bytes, including the smallest and the largest. Covers all layouts of
+/// operands, and many numbers of rows, columns and steps.
 #[test]
 fn sums_of_all_bytes_are_exact() {
     let fillings: [fn(i64, u64) -> u8; 3] = [
@@ -233,8 +234,8 @@ fn sums_of_all_bytes_are_exact() {
     }
 }
 
-/// Each element consists of chains of additions in the order of its steps. Tiles depend on cores
-/// and registers; the lengths of chains do not.
+/// Checks that bits do not depend on tiles. Each element is computed by chains of additions, in the
+/// order of the steps. Tiles depend on cores and registers, but the lengths of the chains do not.
 #[test]
 fn bits_do_not_depend_on_tiles() {
     let filled = |shape: &ArrayShape, number: u64| {
@@ -256,8 +257,9 @@ fn bits_do_not_depend_on_tiles() {
     }
 }
 
-/// Rounding errors grow with the square root of the number of consecutive additions: chains of 256
-/// additions, combined by a few more, have a tenth of the error of 16,384 additions.
+/// Checks the rounding errors of sums of many products. These errors grow with the square root of
+/// the number of consecutive additions. So if chains of 256 additions are combined by a few more
+/// additions, the error is a tenth of that of 16,384 consecutive additions.
 #[test]
 fn sums_of_many_products_are_close() {
     let value = |i: i64, number: u64| ((i * 7919 + 31 * number as i64) as f32).sin();

@@ -1,6 +1,7 @@
-//! Random products: any roles and order of dimensions, sizes, types, prologues and epilogues.
+//! Checks random products. The roles, the order and the sizes of dimensions are random, and so are
+//! types, prologues and epilogues.
 //!
-//! `FUSEBOX_PRODUCTS` is their number, `FUSEBOX_PRODUCT_SEED` the first seed.
+//! `FUSEBOX_PRODUCTS` sets the number of products, and `FUSEBOX_PRODUCT_SEED` sets the first seed.
 
 use fusebox_conformance::fusions::Chance;
 
@@ -10,7 +11,7 @@ pub fn list(items: &[i64]) -> String {
     items.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Up to two dimensions with at most `most` elements.
+/// Returns up to two dimensions with at most `most` elements together.
 fn dims(chance: &mut Chance, most: i64) -> Vec<i64> {
     let count = chance.pick(&[0, 1, 1, 1, 2]);
     let mut most = most;
@@ -23,7 +24,8 @@ fn dims(chance: &mut Chance, most: i64) -> Vec<i64> {
         .collect()
 }
 
-/// One operand: its dimensions, and the positions of batches and steps among them.
+/// One operand of a product. Holds its dimensions, and the positions of the batch dimensions and of
+/// the contracted dimensions.
 struct Side {
     dims: Vec<i64>,
     batch: Vec<i64>,
@@ -45,7 +47,7 @@ fn side(chance: &mut Chance, batch: &[i64], lines: &[i64], steps: &[i64]) -> Sid
     Side { lines, batch: place(0..first), steps: place(second..sizes.len()), dims }
 }
 
-/// Appends a chain of operations on `value`. Returns the last one.
+/// Appends a chain of operations on `value`. Returns the name of the last operation.
 pub fn followed(chance: &mut Chance, text: &mut String, value: &str, shape: &str, is_left: bool) -> String {
     let mut last = value.to_owned();
     for number in 0..chance.pick(&[0, 0, 1, 2]) {

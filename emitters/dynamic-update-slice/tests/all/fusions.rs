@@ -1,8 +1,8 @@
-//! Fusions of the dynamic-update-slice emitter on cpu and simt against the interpreter.
+//! Compares fusions of the dynamic-update-slice emitter with the interpreter, on cpu and simt.
 
 use crate::check;
 
-/// Asserts that the emitter takes the fusion on both targets and that its results are right.
+/// Asserts that the emitter accepts the fusion on both targets, and that the results are right.
 fn updates(text: &str) {
     assert_eq!(check(text), ["dynamic-update-slice", "dynamic-update-slice"], "{text}");
 }
@@ -12,8 +12,8 @@ fn computes_everything(text: &str) {
     assert_eq!(check(text), ["loop", "loop"], "{text}");
 }
 
-/// A `dynamic-update-slice` of an array. The starts have type `starts` and are shifted by a
-/// constant.
+/// Returns a `dynamic-update-slice` of an array. The start indices have type `starts` and are
+/// shifted by a constant.
 fn update(element: &str, whole: &str, part: &str, starts: &str, rank: usize, shift: &str) -> String {
     let parameters: Vec<String> = (0..rank)
         .map(|k| format!("  i{k} = {starts}[] parameter({})\n  s{k} = {starts}[] add(i{k}, shift)\n", k + 2))

@@ -1,5 +1,5 @@
-//! Plans stay in bounds, write nothing twice, and start from the right parameter; declines have
-//! reasons.
+//! Checks that plans stay in bounds, write no element twice, and start from the right parameter.
+//! Also checks the reasons for declining.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;
@@ -42,8 +42,9 @@ fn only_the_updated_parts_are_visited() {
     }
 }
 
-/// Both cores' caches hold lines of a large array's column, and one core's cache those of a row.
-/// One core's cache holds all of a small array.
+/// Checks the number of blocks. The cache lines of a large array's column are in the caches of both
+/// cores. The cache lines of a row are in the cache of one core, and so are all lines of a small
+/// array.
 #[test]
 fn columns_are_written_by_the_cores_that_have_them() {
     let blocks = |array: &str, slice: &str, starts: &str| {

@@ -1,8 +1,8 @@
-//! Fusions of the input-slices emitter on cpu and simt against the interpreter.
+//! Compares fusions of the input-slices emitter with the interpreter, on cpu and simt.
 
 use crate::check;
 
-/// Asserts that the emitter takes the fusion on both targets and that its results are right.
+/// Asserts that the emitter accepts the fusion on both targets, and that the results are right.
 fn slices(text: &str) {
     assert_eq!(check(text), ["input-slices", "input-slices"], "{text}");
 }

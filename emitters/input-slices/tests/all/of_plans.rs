@@ -1,4 +1,5 @@
-//! Plans write every element of every slice exactly once, and visit overlapping elements once.
+//! Checks that plans write every element of every slice exactly once, and visit overlapping
+//! elements only once.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;
@@ -7,7 +8,7 @@ use fusebox_emitter_input_slices::emitters;
 
 use crate::planned;
 
-/// A fusion of slices of `-p`. Each slice is a pair `(shape, ranges)`.
+/// Returns a fusion of slices of `-p`. Each slice is a pair `(shape, ranges)`.
 fn fusion(shape: &str, slices: &[(&str, &str)]) -> Fusion {
     let lines: Vec<String> = slices
         .iter()

@@ -1,4 +1,5 @@
-//! Plans cover every output element exactly once, and the emitter builds kernels for them.
+//! Checks that plans cover every output element exactly once, and that the emitter builds kernels
+//! for the plans.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Fusion, Verdict};
@@ -17,7 +18,7 @@ fn fusion(instructions: Vec<Instruction>) -> Fusion {
     Fusion::new("kernel", module).unwrap()
 }
 
-/// A fusion that computes `-p` for an array of these dimensions.
+/// Returns a fusion that computes `-p` for an array of these dimensions.
 fn negate(element: ElementType, dims: &[i64]) -> Fusion {
     let shape = Shape::array(element, dims);
     fusion(vec![
@@ -26,7 +27,8 @@ fn negate(element: ElementType, dims: &[i64]) -> Fusion {
     ])
 }
 
-/// A fusion that computes `(p + p, reshape(-p), p + p)`: two shapes, one root twice.
+/// Returns a fusion that computes `(p + p, reshape(-p), p + p)`. Its results have two shapes, and
+/// one root occurs twice.
 fn two_shapes(dims: &[i64], reshaped: &[i64]) -> Fusion {
     let shape = Shape::array(ElementType::F32, dims);
     let other = Shape::array(ElementType::F32, reshaped);
@@ -44,7 +46,7 @@ fn two_shapes(dims: &[i64], reshaped: &[i64]) -> Fusion {
     ])
 }
 
-/// A small device, which few points fill.
+/// Returns a small device. A few points suffice to occupy all its threads.
 fn small_gpu() -> DeviceDescription {
     DeviceDescription { core_count: 1, max_threads_per_block: 128, ..DeviceDescription::sm(90) }
 }
@@ -80,7 +82,8 @@ fn results_of_different_shapes_are_covered() {
     }
 }
 
-/// Two results of one shape. Both read two parameters, or each reads one.
+/// Checks two results of one shape. Both results read the same two parameters, or each reads a
+/// different parameter.
 #[test]
 fn results_that_have_nothing_in_common_have_blocks_of_their_own() {
     let shape = Shape::array(ElementType::F32, [1000]);
@@ -105,7 +108,8 @@ fn results_that_have_nothing_in_common_have_blocks_of_their_own() {
     planned(&apart, &DeviceDescription::cpu(2));
 }
 
-/// Enumerating maps of large shapes takes too long: the host must invert them.
+/// Checks plans of large shapes. To enumerate their maps would take too long, so the host must
+/// invert the maps.
 #[test]
 fn plans_of_large_shapes_are_proven() {
     let shapes: [&[i64]; 9] = [
@@ -150,7 +154,8 @@ fn a_small_fusion_is_one_block_of_the_cpu() {
     assert_eq!(large.launch.blocks, 128);
 }
 
-/// A vector times a matrix: few results, each of which reads many elements.
+/// Checks the product of a vector and a matrix. It has few results, but each result reads many
+/// elements.
 #[test]
 fn what_reads_much_is_shared_out() {
     let array = |dims: &[i64]| Shape::array(ElementType::F32, dims);
@@ -165,8 +170,8 @@ fn what_reads_much_is_shared_out() {
     assert!(planned(&product, &cpu).launch.blocks >= 8);
 }
 
-/// The innermost loop's length in a plan for one core of `reshape(a[n,p] * b[n,q])` or
-/// `reshape(-a[n,p,q])`.
+/// Returns the length of the innermost loop in a plan for one core. The fusion is `reshape(a[n,p] *
+/// b[n,q])` or `reshape(-a[n,p,q])`.
 fn innermost_loop(result: &[i64], is_product: bool) -> i64 {
     let array = |dims: &[i64]| Shape::array(ElementType::F32, dims);
     let (n, p, q) = (200, 7, 9);
@@ -196,7 +201,8 @@ fn innermost_loop(result: &[i64], is_product: bool) -> i64 {
     plan.outputs[0].maps[0].ranges.last().map_or(1, |range| range.bounds.upper + 1)
 }
 
-/// Otherwise each element divides its index, and reads become gathers.
+/// Checks that a merged dimension becomes several loops if readers need its parts. Otherwise the
+/// kernel would divide the index of each element, and reads would become gathers.
 #[test]
 fn a_merged_dimension_that_readers_tell_apart_is_several_loops() {
     assert_eq!(innermost_loop(&[200, 63], true), 9);

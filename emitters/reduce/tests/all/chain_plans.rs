@@ -1,5 +1,6 @@
-//! Plans of chains of row reductions for devices with many threads: the emitters that take them,
-//! every element written exactly once, shared memory of a block.
+//! Checks plans of chains of row reductions, for devices with many threads. Checks which emitters
+//! accept them, that every element is written exactly once, and how much shared memory a block
+//! needs.
 
 use fusebox_conformance::{named, plans};
 use fusebox_core::device::DeviceDescription;
@@ -11,7 +12,8 @@ use crate::planned_by;
 const WARP: &str = "warp-normalise";
 const BLOCK: &str = "block-normalise";
 
-/// Elements minus their row's maximum, the sum of these, and the maximum.
+/// Returns a fusion with three results: the elements minus the maximum of their row, the sum of
+/// these differences, and the maximum.
 fn shifted(element: &str, rows: i64, length: i64) -> Fusion {
     let (wide, narrow) = (format!("{element}[{rows},{length}]"), format!("{element}[{rows}]"));
     let text = format!(
@@ -36,7 +38,7 @@ fn accepts(name: &str, fusion: &Fusion, device: &DeviceDescription) -> bool {
     named(emitters(), name).unwrap().consider(fusion, device).accepts()
 }
 
-/// The predicted seconds of the emitter's plan, or infinity if it declines.
+/// Returns the predicted seconds of the emitter's plan, or infinity if the emitter declines.
 fn predicted(name: &str, fusion: &Fusion, device: &DeviceDescription) -> f64 {
     if accepts(name, fusion, device) { predict(&plan(name, fusion), fusion, device).seconds } else { f64::INFINITY }
 }
@@ -45,7 +47,7 @@ fn plan(name: &str, fusion: &Fusion) -> Plan {
     named(emitters(), name).unwrap().plan(fusion, &DeviceDescription::sm(90), &Configuration::default()).unwrap()
 }
 
-/// Plans and all their alternatives cover the output and respect the device's limits.
+/// Checks that plans and all their alternatives cover the output and respect the device's limits.
 #[test]
 fn plans_cover() {
     let device = DeviceDescription::sm(90);
@@ -61,7 +63,7 @@ fn plans_cover() {
     }
 }
 
-/// `(threads per row, rows per block, elements per read, storage of elements)`
+/// Returns `(threads per row, rows per block, elements per read, storage of elements)`.
 fn numbers(plan: &Plan) -> [i64; 4] {
     ["threads", "rows", "vector", "keep"].map(|name| plan.configuration.0[name])
 }
@@ -90,8 +92,8 @@ fn forms_follow_the_rows() {
     }
 }
 
-/// One value per warp for each of the two reductions. Elements are in shared memory only if a knob
-/// asks for it.
+/// Checks the size of shared memory. It holds one value per warp for each of the two reductions. It
+/// holds elements only if a knob requests this.
 #[test]
 fn shared_memory_is_what_is_written_to_it() {
     let fusion = shifted("f32", 4096, 4096);

@@ -1,5 +1,5 @@
-//! Chains of row reductions by many threads against the interpreter: lengths, numbers of rows,
-//! types, normalisations; and the emitters that take them.
+//! Compares chains of row reductions by many threads with the interpreter, for several lengths,
+//! numbers of rows, types and normalisations. Also checks which emitters accept the chains.
 
 use fusebox_conformance::literals::{Closeness, filled, scattered};
 use fusebox_conformance::{Compiler, Machine, Registry, inputs, named, plans};
@@ -9,9 +9,10 @@ use fusebox_emitter_reduce::emitters;
 
 use crate::{check, check_by, compiler};
 
-/// A fusion of `x`, `y` with elements of rows, `g` with an element per column and `h` with an
-/// element per row. In `body`, `E` is the element type, `M` stands for the shape of the rows, `R`
-/// for a value per row, `C` for one per column.
+/// Returns a fusion. Its parameters `x` and `y` are matrices, `g` has an element per column, and
+/// `h` has an element per row. In `body`, `E` stands for the element type, and `M` for the shape of
+/// the matrices. `R` stands for the shape with a value per row, and `C` for the shape with a value
+/// per column.
 fn chain(element: &str, rows: i64, length: i64, body: &str) -> String {
     let text = format!(
         "add {{ a = E[] parameter(0)\n b = E[] parameter(1)\n ROOT r = E[] add(a, b) }}
@@ -48,13 +49,13 @@ fusion {{
     replaced.collect()
 }
 
-/// Checks the results of this emitter against the interpreter's.
+/// Compares the results of this emitter with those of the interpreter.
 fn takes(text: &str, emitter: &str) {
     assert_eq!(check_by(text, emitter)[1], emitter, "{text}");
 }
 
-/// Three consecutive reductions. Roots are per row and per element, some from the middle of the
-/// chain. One value is worth keeping.
+/// Three consecutive reductions. Roots have a value per row or per element, and some roots are in
+/// the middle of the chain. One value should be kept instead of being recomputed.
 const THREE: &str = "
   m = R reduce(x, low), dimensions={1}, to_apply=max
   mb = M broadcast(m), dimensions={0}
@@ -93,7 +94,8 @@ fn rows_of_every_length() {
     }
 }
 
-/// More elements than registers hold: first kept in shared memory, then recomputed.
+/// Checks rows with more elements than registers can hold. The elements are first kept in shared
+/// memory. In longer rows, they are recomputed.
 #[test]
 fn long_rows() {
     takes(&chain("s32", 2, 40_960, THREE), "block-normalise");
@@ -117,7 +119,7 @@ fn element_types() {
     }
 }
 
-/// The maximum and its index, both used later in the row.
+/// Checks a reduction to a maximum and its index. Later operations on the row use both values.
 #[test]
 fn reductions_of_several_values() {
     let body = "
@@ -140,7 +142,8 @@ fn reductions_of_several_values() {
     }
 }
 
-/// An initial value that changes the result is combined once, for all numbers of threads.
+/// Checks initial values that change the result. Such a value must be combined only once, for all
+/// numbers of threads.
 #[test]
 fn initial_values_that_matter() {
     let body = "
@@ -156,7 +159,8 @@ fn initial_values_that_matter() {
     }
 }
 
-/// Rows of several dimensions, other dimensions, and a result per row only.
+/// Checks rows of several dimensions, chains with other dimensions, and chains that only have a
+/// result per row.
 #[test]
 fn rows_of_several_dimensions() {
     let body = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }
@@ -179,8 +183,8 @@ fusion {
     takes(body, "warp-normalise");
 }
 
-/// Compares results with the interpreter's within a few units in the last place, for values between
-/// -2 and 2.
+/// Compares results with those of the interpreter, for values between -2 and 2. They may differ by
+/// a few units in the last place.
 fn close(element: &str, rows: i64, length: i64, body: &str) {
     let text = chain(element, rows, length, body);
     let tolerance = match element {
@@ -196,7 +200,7 @@ fn close(element: &str, rows: i64, length: i64, body: &str) {
     made.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// An emitter with knobs set.
+/// An emitter that plans with given knobs.
 struct Set {
     inner: &'static dyn Emitter,
     knobs: Configuration,
@@ -220,7 +224,8 @@ impl Emitter for Set {
     }
 }
 
-/// Results are the same for all knobs. The alternatives together use every storage of elements.
+/// Checks that results are the same for all knobs. The alternatives together must use every kind of
+/// storage for elements.
 #[test]
 fn alternatives_are_right() {
     let device = DeviceDescription::simt();

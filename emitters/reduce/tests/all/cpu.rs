@@ -1,5 +1,5 @@
-//! Reductions by blocks of one thread against the interpreter: shapes, types, combiners, special
-//! values, chains; and the emitters that take them.
+//! Compares reductions by blocks of one thread with the interpreter, for several shapes, types,
+//! combiners, special values and chains. Also checks which emitters accept the reductions.
 
 use fusebox_conformance::literals::{Closeness, filled, scattered, word};
 use fusebox_conformance::{Machine, inputs, interpreted};
@@ -7,7 +7,7 @@ use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat, Literal};
 
 use crate::{check, check_by, compiler};
 
-/// A fusion that reduces `x` with one operation.
+/// Returns a fusion that reduces `x` with one operation.
 fn reduction(element: &str, dims: &[i64], reduced: &[i64], combiner: &str, initial: &str) -> String {
     let list = |dims: &[i64]| dims.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
     let kept: Vec<i64> = (0..dims.len()).filter(|d| !reduced.contains(&(*d as i64))).map(|d| dims[d]).collect();
@@ -29,7 +29,7 @@ fusion {{
     )
 }
 
-/// Checks the results against the interpreter's, and the emitter on the cpu.
+/// Compares the results with those of the interpreter, and checks the emitter on the cpu.
 fn takes(text: &str, emitter: &str) {
     assert_eq!(check(text)[0], emitter, "{text}");
 }
@@ -68,7 +68,8 @@ fn results_of_few_elements_are_left_to_loop() {
     }
 }
 
-/// Distributes the operations among four forms: row, short rows, columns, few columns.
+/// Checks every type and operation. Each operation is checked in one of four forms: a row, short
+/// rows, columns, or few columns.
 #[test]
 fn every_type_and_operation() {
     let forms: [([i64; 2], i64); 4] = [([3, 133], 1), ([20, 12], 1), ([67, 70], 0), ([67, 5], 0)];
@@ -87,7 +88,8 @@ fn every_type_and_operation() {
     }
 }
 
-/// An initial value that changes the result is combined once, for all numbers of accumulators.
+/// Checks initial values that change the result. Such a value must be combined only once, for all
+/// numbers of accumulators.
 #[test]
 fn initial_values_that_matter() {
     for (dims, reduced) in [(&[5, 333][..], &[1][..]), (&[2, 40_000], &[1]), (&[333, 5], &[0]), (&[333, 100], &[0])] {
@@ -99,8 +101,8 @@ fn initial_values_that_matter() {
     }
 }
 
-/// Few columns computed from smaller arrays: the kernel reduces one column after another. Some rows
-/// remain after the last full iteration.
+/// Checks few columns that are computed from smaller arrays. The kernel reduces one column after
+/// another. Some rows remain after the last full iteration.
 #[test]
 fn few_columns_of_smaller_arrays() {
     for columns in [2, 3, 8, 9] {
@@ -127,8 +129,9 @@ ENTRY main {{
     }
 }
 
-/// Columns in several lines, each of which repeats an array. The kernel has a loop per line if
-/// lines are whole vectors and blocks are whole lines. The reduced array is also a result.
+/// Checks columns that form several lines. Each line repeats an array. If lines consist of whole
+/// vectors and blocks consist of whole lines, the kernel has a loop per line. The reduced array is
+/// also a result.
 #[test]
 fn columns_in_lines_of_what_is_repeated() {
     for (lines, length) in [(16, 64), (64, 64), (20, 16), (3, 100), (40, 15), (7, 64)] {
@@ -160,7 +163,8 @@ ENTRY main {{
     }
 }
 
-/// The maximum and its first index, which do not depend on the order of combining.
+/// Combiner that computes the maximum and its first index. The result does not depend on the order
+/// in which values are combined.
 const FIRST_MAXIMUM: &str = "first {
   v = f32[] parameter(0)
   i = s32[] parameter(1)
@@ -201,7 +205,8 @@ fn computations_that_are_no_single_operation() {
     }
 }
 
-/// Sum and maximum in one pass, with epilogues, a side output and a reduction of other elements.
+/// Checks a sum and a maximum in one pass, with epilogues, a side output, and a reduction of other
+/// elements.
 #[test]
 fn several_results() {
     for (dims, kept, other, dimension) in
@@ -235,15 +240,16 @@ fusion {{
     }
 }
 
-/// Checks the results on the cpu against the interpreter's. Values are small, so that bf16 sums are
-/// exact.
+/// Compares the results on the cpu with those of the interpreter. Values are small, so that bf16
+/// sums are exact.
 fn agrees(text: &str) {
     let inputs = inputs(text, |shape, seed| filled(shape, |position| scattered(position, seed, 2))).unwrap();
     let made = compiler().compared(text, [Machine::cpu()], &inputs, Closeness::Bits);
     made.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// Bits of a module's results on the cpu and by the interpreter, and their format.
+/// Returns the bits of a module's results, as computed on the cpu and by the interpreter. Also
+/// returns the format of the results.
 fn both(text: &str, input: ArrayLiteral) -> (Vec<u64>, Vec<u64>, FloatFormat) {
     let expected = interpreted(text, std::slice::from_ref(&input)).unwrap();
     let found = compiler().run(text, &Machine::cpu(), &[input]).unwrap().result;
@@ -256,7 +262,7 @@ fn both(text: &str, input: ArrayLiteral) -> (Vec<u64>, Vec<u64>, FloatFormat) {
     (bits(&found), bits(&expected), format)
 }
 
-/// Signs of zeros must agree; any NaN equals any other.
+/// Compares extrema of special values. The signs of zeros must agree. Any two NaNs count as equal.
 #[test]
 fn extrema_of_special_values() {
     let specials = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN, 1.5, -2.5];
@@ -294,8 +300,8 @@ fn extrema_of_special_values() {
     }
 }
 
-/// The maximum of a row and its first index: adjacent rows together, and the remaining rows of a
-/// block.
+/// Checks the maximum of a row and its first index. The kernel processes adjacent rows together,
+/// and then the remaining rows of a block.
 #[test]
 fn places_in_short_rows() {
     let argmax = |element: &str, rows: i64, length: i64| {
@@ -333,7 +339,8 @@ fusion {{
     }
 }
 
-/// A million times 0.1, in types where a single accumulator would have an error of some percent.
+/// Checks sums of a million times 0.1. In these types, a single accumulator would have an error of
+/// some percent.
 #[test]
 fn long_sums_are_precise() {
     for (name, element, tolerance) in [("f32", ElementType::F32, 1e-5), ("bf16", ElementType::BF16, 4e-3)] {
@@ -349,8 +356,8 @@ fn long_sums_are_precise() {
     }
 }
 
-/// A fusion of `body` over `x` and `y` of `dims` and `g` of the last dimension, with combiners for
-/// sums and maxima.
+/// Returns a fusion with `body` and with combiners for sums and maxima. The parameters `x` and `y`
+/// have the dimensions `dims`, and `g` has the last of these dimensions.
 fn chain(element: &str, dims: &str, body: &str) -> String {
     let last = dims.rsplit(',').next().unwrap();
     format!(
@@ -375,7 +382,8 @@ fusion {{
     )
 }
 
-/// Two consecutive reductions, a value worth keeping between them, and elements of a third array.
+/// Checks two consecutive reductions with elements of a third array. Between the reductions, a
+/// value should be kept instead of being recomputed.
 #[test]
 fn chains_of_row_reductions() {
     for (number, (rows, length)) in [(1, 100), (7, 33), (70, 128), (5, 1027), (200, 8)].into_iter().enumerate() {
@@ -404,7 +412,8 @@ fn chains_of_row_reductions() {
     }
 }
 
-/// Rows of several dimensions, two reductions in one phase, and a result per row only.
+/// Checks rows of several dimensions, two reductions in one phase, and chains that only have a
+/// result per row.
 #[test]
 fn chains_that_end_in_a_row() {
     let body = "s = f32[3,4] reduce(x, zero), dimensions={2,3}, to_apply=add
@@ -419,8 +428,8 @@ fn chains_that_end_in_a_row() {
     takes(&chain("f32", "3,4,5,6", body), "row-normalise");
 }
 
-/// Columns that read their row's result, and a reversed row. These are no chains, and their results
-/// are right too.
+/// Checks columns that read the result of their row, and a reversed row. They are not chains, but
+/// their results must be right too.
 #[test]
 fn what_is_no_chain() {
     for (what, dims) in [("broadcast(s), dimensions={1}", "40,40"), ("reverse(mb), dimensions={0}", "40,40")] {

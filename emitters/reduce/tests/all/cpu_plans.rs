@@ -1,5 +1,5 @@
-//! Plans for blocks of one thread cover every output exactly once in every configuration, and use
-//! every core.
+//! Checks plans for blocks of one thread. In every configuration, they must cover every output
+//! exactly once, and must use every core.
 
 use fusebox_conformance::{named, plans};
 use fusebox_core::device::DeviceDescription;

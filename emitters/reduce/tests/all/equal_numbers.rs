@@ -1,11 +1,11 @@
-//! Sums of equal numbers: the rounding errors of all additions have one sign, so that long chains
-//! of additions drift.
+//! Checks sums of equal numbers. The rounding errors of all additions have the same sign, so a long
+//! chain of additions drifts.
 
 use fusebox_conformance::{Compiler, Machine};
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
 use fusebox_emitter_reduce::emitters;
 
-/// The largest `x - mean(x)` of rows of equal numbers, in ulps of the number.
+/// Returns the largest `x - mean(x)` for rows of equal numbers, in ulps of the number.
 fn left(length: usize, value: f32) -> f32 {
     let text = format!(
         "HloModule m\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}}\n\
@@ -35,7 +35,7 @@ fn a_mean_of_equal_numbers_is_that_number() {
     }
 }
 
-/// A sum of `operation(x)` over some dimensions, where all numbers are equal.
+/// A sum of `operation(x)` over some dimensions. All numbers in `x` are equal.
 struct Sum<'t> {
     dims: &'t [usize],
     reduced: &'t [usize],
@@ -43,7 +43,7 @@ struct Sum<'t> {
 }
 
 impl Sum<'_> {
-    /// The largest error of the results for equal `x`, in ulps of the right result.
+    /// Returns the largest error of the results, in ulps of the right result.
     fn error(&self, machine: &Machine, element: ElementType, value: f64, sign: f64) -> f64 {
         let Sum { dims, reduced, operation } = self;
         let ty = element.to_string();

@@ -1,9 +1,9 @@
-//! Single reductions on cpu and simt against the interpreter: shapes, types, combiners; and the
-//! emitters that take them.
+//! Compares single reductions with the interpreter, on cpu and simt, for several shapes, types and
+//! combiners. Also checks which emitters accept the reductions.
 
 use crate::{check, check_by};
 
-/// A reduction as a fusion.
+/// A reduction that is written as a fusion.
 struct Case {
     element: &'static str,
     dims: Vec<i64>,
@@ -34,7 +34,8 @@ fusion {{\n  x = {element}[{}] parameter(0)\n  z = {element}[] {initial}
     }
 }
 
-/// Checks the results on both targets against the interpreter's, and the emitter for many threads.
+/// Compares the results on both targets with those of the interpreter, and checks the emitter for
+/// many threads.
 fn reduces(case: &Case, emitter: &str) {
     let text = case.text();
     assert_eq!(check_by(&text, emitter)[1], emitter, "{text}");

@@ -1,5 +1,5 @@
-//! Fusions around reductions on cpu and simt against the interpreter: prologues, epilogues, side
-//! outputs, several values, several reductions.
+//! Compares fusions that contain reductions with the interpreter, on cpu and simt. They have
+//! prologues, epilogues, side outputs, several values or several reductions.
 
 use crate::check_by;
 
@@ -15,13 +15,14 @@ arg_max { v = f32[] parameter(0)\n i = s32[] parameter(1)\n w = f32[] parameter(
   x = f32[] select(first, v, w)\n k = s32[] select(first, i, j)\n ROOT r = (f32[], s32[]) tuple(x, k) }
 ";
 
-/// Checks the results on both targets against the interpreter's, and the emitter for many threads.
+/// Compares the results on both targets with those of the interpreter, and checks the emitter for
+/// many threads.
 fn reduces(body: &str, emitter: &str) {
     let text = format!("{COMPUTATIONS}\nfusion {{\n{body}\n}}\n");
     assert_eq!(check_by(&text, emitter)[1], emitter, "{text}");
 }
 
-/// A shape for each emitter, with the reduced dimension.
+/// A shape for each emitter, and the reduced dimension of this shape.
 const SHAPES: [([i64; 2], usize, &str); 6] = [
     ([20, 300], 1, "row-reduce"),
     ([90, 8], 1, "multi-row-reduce"),
@@ -31,8 +32,8 @@ const SHAPES: [([i64; 2], usize, &str); 6] = [
     ([9, 200], 0, "column-reduce"),
 ];
 
-/// Replaces `A`, `B` by the sizes, `D` by the reduced dimension, `K` by the size of the other one,
-/// `N` by the number of the other one.
+/// Replaces `A` and `B` by the sizes, and `D` by the reduced dimension. Replaces `N` by the other
+/// dimension, and `K` by the size of the other dimension.
 fn filled(template: &str, [a, b]: [i64; 2], reduced: usize) -> String {
     let kept = if reduced == 0 { b } else { a };
     let replaced = template.replace("A,B", &format!("{a},{b}")).replace("[K]", &format!("[{kept}]"));

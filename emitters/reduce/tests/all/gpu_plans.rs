@@ -1,5 +1,5 @@
-//! Plans for devices with many threads: launches, the choice of emitter, every element written
-//! exactly once.
+//! Checks plans for devices with many threads: launches, the choice of the emitter, and whether
+//! every element is written exactly once.
 
 use fusebox_conformance::{plans, takers};
 use fusebox_core::device::DeviceDescription;
@@ -18,7 +18,7 @@ fn fusion(body: &str) -> Fusion {
     plans::fusion(&format!("{COMPUTATIONS}\nfusion {{ {body} }}"))
 }
 
-/// A sum over some dimensions.
+/// Returns a fusion that sums over some dimensions.
 fn sum(ty: &str, dims: &[i64], reduced: &[i64]) -> Fusion {
     let list = |dims: &[i64]| dims.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
     let kept: Vec<i64> = (0..dims.len()).filter(|d| !reduced.contains(&(*d as i64))).map(|d| dims[d]).collect();
@@ -32,7 +32,7 @@ fn sum(ty: &str, dims: &[i64], reduced: &[i64]) -> Fusion {
     ))
 }
 
-/// Name of the first emitter.
+/// Returns the name of the emitter that comes first.
 fn chosen(fusion: &Fusion, device: &DeviceDescription) -> String {
     takers(&emitters(), fusion, device)[0].descriptor().name
 }

@@ -1,4 +1,4 @@
-//! The emitters' plans, and their kernels against the reference interpreter.
+//! Checks the plans of the emitters, and compares their kernels with the reference interpreter.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod chain_plans;
@@ -16,12 +16,12 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Emitter, Fusion, Plan};
 use fusebox_emitter_reduce::emitters;
 
-/// Checks results on the cpu and on the simulated GPU. Returns the emitters' names.
+/// Checks results on the cpu and on the simulated GPU. Returns the names of the emitters.
 fn check(text: &str) -> [String; 2] {
     compiler().check(text).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Like `check`, but prefers the named emitter wherever it accepts.
+/// Checks results like `check`, but prefers the named emitter if it accepts the fusion.
 fn check_by(text: &str, name: &str) -> [String; 2] {
     let made = Compiler::new(emitters())
         .and_then(|compiler| compiler.preferring(&[name]))
@@ -33,14 +33,14 @@ fn compiler() -> Compiler {
     Compiler::new(emitters()).unwrap()
 }
 
-/// Checks the plans of all emitters that take a fusion. Returns the first emitter's plan.
+/// Checks the plans of all emitters that accept a fusion. Returns the plan of the first emitter.
 fn planned(fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let plan = |emitter: &&dyn Emitter| planned_by(&emitter.descriptor().name, fusion, device);
     let mut plans = takers(&emitters(), fusion, device).iter().map(plan).collect::<Vec<_>>();
     plans.swap_remove(0)
 }
 
-/// Checks and returns the plan of the named emitter.
+/// Checks the plan of the named emitter, and returns the plan.
 fn planned_by(name: &str, fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let plan = named(emitters(), name).and_then(|emitter| plans::check(emitter, fusion, device));
     plan.unwrap_or_else(|failure| panic!("{failure}"))

@@ -1,11 +1,11 @@
-//! Reductions as PTX: wide accesses, shuffles, barriers only where needed; NVIDIA's assembler
-//! accepts them without spills.
+//! Checks the PTX of reductions. It must have wide accesses and shuffles, and barriers only where
+//! they are needed. NVIDIA's assembler must accept it without spills.
 
 use fusebox_conformance::assemble;
 
 use crate::compiler;
 
-/// Requirements on a kernel: mnemonics with their number.
+/// Requirements on a kernel: mnemonics, and the number of times that each must occur.
 struct Wanted {
     text: String,
     reads: (&'static str, usize),
@@ -21,12 +21,12 @@ fn reduce(element: &str, dims: &str, reduced: &str, kept: &str) -> String {
     )
 }
 
-/// Checks the kernel on both capabilities. Returns the last one's PTX.
+/// Checks the kernel for both compute capabilities. Returns the PTX for the second one.
 fn check(wanted: &Wanted) -> String {
     check_by(wanted, "reduce")
 }
 
-/// Like `check`, for the named emitter.
+/// Checks the kernel like `check`, but with the named emitter.
 fn check_by(wanted: &Wanted, name: &str) -> String {
     let compiler = compiler().choosing(&format!("reduce={name}")).unwrap();
     let mut last = String::new();
@@ -48,7 +48,8 @@ fn check_by(wanted: &Wanted, name: &str) -> String {
     last
 }
 
-/// A softmax: the exponentials of elements minus their row's maximum, divided by their sum.
+/// Returns a softmax. It computes the exponentials of the elements minus the maximum of their row,
+/// and divides these exponentials by their sum.
 fn softmax(element: &str, rows: i64, length: i64) -> String {
     let (wide, narrow) = (format!("{element}[{rows},{length}]"), format!("{element}[{rows}]"));
     format!(

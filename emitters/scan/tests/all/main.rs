@@ -1,4 +1,4 @@
-//! The emitters' plans, and their kernels against the reference interpreter.
+//! Checks the plans of the emitters, and compares their kernels with the reference interpreter.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod of_plans;
@@ -10,7 +10,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType};
 use fusebox_emitter_scan::emitters;
 
-/// A running combination of an array along a dimension.
+/// A program that computes the running combination of an array along a dimension.
 pub struct Program<'a> {
     pub element: &'a str,
     pub dims: &'a [i64],
@@ -21,7 +21,7 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Returns shape and window.
+    /// Returns the shape and the window of the `reduce-window`.
     fn window(&self) -> (String, String) {
         let dims: Vec<String> = self.dims.iter().map(i64::to_string).collect();
         let of = |d: usize| {
@@ -33,8 +33,8 @@ impl Program<'_> {
         (format!("{}[{}]", self.element, dims.join(",")), format!("size={} pad={}", sizes.join("x"), pads.join("x")))
     }
 
-    /// The module with `before`, which defines `x`, and `after`, which reads `r`. `S` stands for
-    /// the shape in both.
+    /// Returns the text of the module. The lines `before` define `x`, and the lines `after` read
+    /// `r`. In both, `S` stands for the shape.
     pub fn text(&self, before: &str, after: &str) -> String {
         let (shape, window) = self.window();
         let Program { element, combiner, initial, .. } = self;
@@ -52,7 +52,8 @@ impl Program<'_> {
     }
 }
 
-/// Checks results on processors with different registers. Returns the first one's emitters.
+/// Checks results on processors with different registers. Returns the emitters for the first
+/// processor.
 fn check(text: &str, closeness: Closeness, values: impl FnMut(&ArrayShape, u64) -> ArrayLiteral) -> Vec<String> {
     let wide = DeviceDescription { register_bytes: 64, registers: 32, ..DeviceDescription::cpu(2) };
     let compiler = Compiler::new(emitters()).unwrap_or_else(|failure| panic!("{failure}"));
@@ -61,11 +62,13 @@ fn check(text: &str, closeness: Closeness, values: impl FnMut(&ArrayShape, u64) 
     made.unwrap_or_else(|failure| panic!("{text}\n{failure}"))[0].emitters.clone()
 }
 
-/// Steps that are summed before the sum of the preceding steps is added.
+/// Number of steps in a chunk. The steps of a chunk are summed first, and then the sum of the
+/// preceding steps is added.
 const CHUNK: usize = 32;
 const ADD: &str = "ROOT s = T[] add(a, b)";
 const MAX: &str = "ROOT s = T[] maximum(a, b)";
-/// Associative but not commutative: returns the second operand unless it is zero, the identity.
+/// A combiner that is associative but not commutative. It returns the second operand, or the first
+/// operand if the second is zero. So zero is the identity.
 const LATEST: &str = "z = T[] constant(0)\n e = pred[] compare(b, z), direction=EQ\n ROOT s = T[] select(e, a, b)";
 
 #[test]
@@ -147,8 +150,8 @@ fn a_long_line_is_cut_into_many_and_the_initial_value_takes_part_once() {
     }
 }
 
-/// Rounding errors grow with the number and length of chunks, not with the number of steps as in a
-/// plain running sum.
+/// Checks the rounding errors of sums of many steps. The errors must grow with the number and the
+/// length of chunks. In a plain running sum, they would grow with the number of steps.
 #[test]
 fn sums_of_many_steps_stay_close() {
     const STEPS: usize = 65536;

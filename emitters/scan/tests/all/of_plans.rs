@@ -1,5 +1,5 @@
-//! Plans write every element exactly once, for all sizes and values of knobs, and the emitters
-//! decline unsuitable operations.
+//! Checks that plans write every element exactly once, for all sizes and values of knobs. Also
+//! checks that the emitters decline unsuitable operations.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;

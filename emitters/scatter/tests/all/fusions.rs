@@ -1,4 +1,4 @@
-//! Fusions of the scatter emitter on cpu and simt against the interpreter.
+//! Compares fusions of the scatter emitters with the interpreter, on cpu and simt.
 
 use fusebox_conformance::{Compiler, Machine, Target, assemble};
 use fusebox_core::device::DeviceDescription;
@@ -6,10 +6,10 @@ use fusebox_emitter_scatter::emitters;
 
 use crate::check;
 
-/// A fusion whose root is a scatter, and the scatter's combiner.
+/// A fusion whose root is a scatter, and the combiner of the scatter.
 struct Case {
     combiner: String,
-    /// Parameters and prologue.
+    /// Text of the parameters and of the prologue.
     body: String,
     /// Type and dimensions of the result.
     result: String,
@@ -25,20 +25,22 @@ impl Case {
         )
     }
 
-    /// Checks on a GPU that few threads fill, and on a processor with one core.
+    /// Checks the case on a small GPU, which a few threads occupy completely, and on a processor
+    /// with one core.
     fn check_small(&self) {
         let gpu = DeviceDescription { core_count: 1, max_threads_per_core: 64, ..DeviceDescription::simt() };
         let text = self.text();
         scatters(&text, None, [(Target::cpu(), DeviceDescription::cpu(1)), (Target::simt(), gpu)]);
     }
 
-    /// Checks on processors only: with many threads, the update that an element keeps is undefined.
+    /// Checks the case only on processors. With many threads, it would be undefined which update an
+    /// element keeps.
     fn check_on_processors(&self) {
         let text = self.text();
         scatters(&text, None, [1, 2].map(|cores| (Target::cpu(), DeviceDescription::cpu(cores))));
     }
 
-    /// Checks the emitter that keeps the order of updates.
+    /// Checks the case with the emitter that keeps the order of updates.
     fn check_in_order(&self) {
         let gpu = DeviceDescription { core_count: 2, ..DeviceDescription::simt() };
         let text = self.text();
@@ -47,7 +49,7 @@ impl Case {
         assert_eq!(made, ["scatter-in-order"; 2], "{text}");
     }
 
-    /// Asserts that a scatter emitter takes the fusion on both targets and that its results are
+    /// Asserts that a scatter emitter accepts the fusion on both targets, and that the results are
     /// right.
     fn check(&self) {
         scatters(
@@ -58,8 +60,8 @@ impl Case {
     }
 }
 
-/// Checks results on these devices with this choice. Returns the emitters, which must be scatter
-/// emitters.
+/// Checks results on these devices with this choice of an emitter. Returns the emitters of the
+/// kernels. They must be scatter emitters.
 fn scatters(text: &str, choice: Option<&str>, devices: [(Target, DeviceDescription); 2]) -> [String; 2] {
     let machines = devices.map(|(target, device)| Machine::new(target, device));
     let made = compiler(choice).check_on(text, machines).unwrap_or_else(|failure| panic!("{failure}"));
@@ -78,13 +80,13 @@ fn combiner(element: &str, op: &str) -> String {
     )
 }
 
-/// A combiner that replaces the element by the update.
+/// Returns a combiner that replaces the element by the update.
 fn replace(element: &str) -> String {
     format!("combine {{\n  p = {element}[] parameter(0)\n  ROOT q = {element}[] parameter(1)\n}}")
 }
 
-/// Updates `slices` rows of a `[rows, columns]` operand. Indices are 0 to 6: some are out of bounds
-/// if there are fewer rows, and many are equal.
+/// Returns a scatter that updates `slices` rows of a `[rows, columns]` operand. Indices are 0 to 6,
+/// so many indices are equal. If there are fewer rows, some indices are out of bounds.
 fn rows(combiner: String, element: &str, [rows, columns, slices]: [i64; 3], attributes: &str) -> Case {
     Case {
         combiner,
@@ -101,8 +103,8 @@ fn rows(combiner: String, element: &str, [rows, columns, slices]: [i64; 3], attr
     }
 }
 
-/// Updates single elements of a vector. The prologue computes the indices `i` from the parameter
-/// `j`.
+/// Returns a scatter that updates single elements of a vector. The prologue computes the indices
+/// `i` from the parameter `j`.
 fn elements(combiner: String, element: &str, [size, slices]: [i64; 2], prologue: &str, attributes: &str) -> Case {
     Case {
         combiner,
@@ -146,7 +148,8 @@ fn narrow_and_wide_elements() {
     }
 }
 
-/// With this many slices, threads update atomically; no thread walks all slices.
+/// Checks atomic updates. With this many slices, threads update atomically, and no thread visits
+/// all slices.
 #[test]
 fn atomic_updates() {
     for (element, op) in [
@@ -178,7 +181,8 @@ fn unique_indices() {
     case.check();
 }
 
-/// Runs of equal indices in ascending order: the first are negative, the last out of bounds.
+/// Checks sorted indices. They form runs of equal indices in ascending order. The first indices are
+/// negative, and the last indices are out of bounds.
 #[test]
 fn sorted_indices() {
     let runs = |count: i64, run: i64| {
@@ -318,8 +322,8 @@ fn general_dimension_numbers() {
     }
 }
 
-/// Several blocks on the cpu. They divide columns, rows, slices of a batch, or slices with unique
-/// indices.
+/// Checks several blocks on the cpu. The blocks divide columns, rows, slices of a batch, or slices
+/// with unique indices.
 #[test]
 fn blocks_of_one_thread_share_the_work() {
     rows(combiner("f32", ADD), "f32", [7, 256, 4000], "").check();
@@ -355,8 +359,8 @@ fn blocks_of_one_thread_share_the_work() {
     .check();
 }
 
-/// Applies updates one after another: a difference, or the last of several updates, depends on the
-/// order.
+/// Checks updates that must be applied one after another. The result depends on the order, because
+/// the combiner is a difference or keeps the last of several updates.
 #[test]
 fn in_order() {
     // Enough slices for blocks to list those of their rows.
@@ -384,7 +388,7 @@ fn in_order() {
     .check_in_order();
 }
 
-/// The maximum and its index.
+/// Combiner that computes the maximum and its index.
 const ARG_MAX: &str = "combine {
   v = f32[] parameter(0)
   i = s32[] parameter(1)
@@ -434,7 +438,8 @@ fn prologues_of_indices_and_updates() {
     Case { body: body.into(), ..case }.check();
 }
 
-/// The operand has another reader, and the result an elementwise user: other kernels compute both.
+/// Checks instructions around a scatter. Its operand has another reader, and its result has an
+/// elementwise user. Other kernels must compute this reader and this user.
 #[test]
 fn surroundings_are_other_kernels() {
     let text = format!(
@@ -454,8 +459,8 @@ fn surroundings_are_other_kernels() {
     assert_eq!(check(&text), ["loop slab-scatter loop", "loop owned-scatter loop"]);
 }
 
-/// Returns PTX for the last of two capabilities. NVIDIA's assembler must accept both without
-/// spills.
+/// Compiles the case to PTX for two compute capabilities. NVIDIA's assembler must accept both
+/// without spills. Returns the PTX for the second capability.
 fn ptx(case: &Case, choice: Option<&str>) -> String {
     let texts = [80, 90].map(|capability| {
         let ptx = compiler(choice).ptx(&case.text(), capability).unwrap();
@@ -491,7 +496,7 @@ fn nvidia_gets_no_atomics_where_none_are_needed() {
     assert!(in_order.contains("bar") && in_order.contains("ld.shared") && !in_order.contains("atom"), "{in_order}");
 }
 
-/// One atomic operation per run of equal indices, not one per index.
+/// Checks that a kernel has one atomic operation per run of equal indices, not one per index.
 #[test]
 fn nvidia_gets_runs_of_sorted_indices_in_registers() {
     let sorted = rows(combiner("f32", ADD), "f32", [90_000, 256, 90_000], ", indices_are_sorted=true");

@@ -1,5 +1,5 @@
-//! Plans stay within the output and cover it as their schedule requires, and the emitters build
-//! kernels for them.
+//! Checks that plans stay within the output and cover the output as their schedule requires. Also
+//! checks that the emitters build kernels for the plans.
 
 use fusebox_conformance::plans::fusion;
 use fusebox_conformance::{named, takers};
@@ -16,7 +16,7 @@ fn combiner(element: &str, op: &str) -> String {
     )
 }
 
-/// Updates rows of a `[rows, columns]` operand.
+/// Returns a fusion that updates rows of a `[rows, columns]` operand.
 fn rows(element: &str, op: &str, [rows, columns, slices]: [i64; 3], attributes: &str) -> Fusion {
     fusion(&format!(
         "{}\nfused {{\n  x = {element}[{rows},{columns}] parameter(0)\n  i = s32[{slices}] parameter(1)\n  \
@@ -27,7 +27,7 @@ fn rows(element: &str, op: &str, [rows, columns, slices]: [i64; 3], attributes: 
     ))
 }
 
-/// Updates single elements of a vector.
+/// Returns a fusion that updates single elements of a vector.
 fn elements(element: &str, op: &str, [size, slices]: [i64; 2], attributes: &str) -> Fusion {
     fusion(&format!(
         "{}\nfused {{\n  x = {element}[{size}] parameter(0)\n  i = s32[{slices}] parameter(1)\n  \
@@ -58,7 +58,8 @@ fn every_device_and_configuration_gives_a_kernel() {
     }
 }
 
-/// One thread applies each update: the map has as many points as there are updates.
+/// Checks that one thread applies each update. The map must have as many points as there are
+/// updates.
 #[test]
 fn every_update_is_applied_by_one_thread() {
     for (fusion, updates) in [
@@ -82,7 +83,7 @@ fn every_update_is_applied_by_one_thread() {
     }
 }
 
-/// The first emitter. Also checks its plan.
+/// Returns the name of the emitter that comes first. Also checks its plan.
 fn chosen(fusion: &Fusion, device: &DeviceDescription) -> String {
     let name = takers(&emitters(), fusion, device)[0].descriptor().name;
     planned_by(&name, fusion, device);
@@ -160,8 +161,9 @@ fn blocks_of_one_thread_deal_what_is_best() {
     );
 }
 
-/// If the kernel first computes each component of an index vector, skipping a slice of another
-/// block takes longer than applying it.
+/// Checks a kernel that first computes each component of an index vector. If the slice of such a
+/// vector belongs to another block, to skip the slice takes longer than to apply it. So one block
+/// must apply all slices.
 #[test]
 fn slices_whose_indices_come_from_elsewhere_are_applied_by_one_block() {
     let pairs = |indices: &str, size: i64| {

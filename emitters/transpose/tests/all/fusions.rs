@@ -1,11 +1,11 @@
-//! Fusions of the transpose emitters on cpu and simt against the interpreter.
+//! Compares fusions of the transpose emitters with the interpreter, on cpu and simt.
 
 use fusebox_conformance::Compiler;
 use fusebox_emitter_transpose::emitters;
 
 use crate::check;
 
-/// Checks a transpose of `element[dims]`. Returns the emitters on cpu and simt.
+/// Checks a transpose of `element[dims]`. Returns the emitters for cpu and simt.
 fn plain(element: &str, dims: &[i64], permutation: &[usize]) -> [String; 2] {
     let result: Vec<i64> = permutation.iter().map(|&dim| dims[dim]).collect();
     let list = |items: &[i64]| items.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
@@ -18,7 +18,7 @@ fn plain(element: &str, dims: &[i64], permutation: &[usize]) -> [String; 2] {
     ))
 }
 
-/// Checks a fusion. Returns its emitters, which must be transpose emitters.
+/// Checks a fusion. Returns the emitters of its kernels, which must be transpose emitters.
 fn transposes(text: &str) -> [String; 2] {
     let made = check(text);
     assert!(made.iter().all(|name| name.ends_with("-transpose")), "{made:?}\n{text}");
@@ -82,8 +82,8 @@ fn elements_of_every_size() {
     }
 }
 
-/// On the cpu, results whose rows are whole cache lines. Columns fill a tile, a unit, a vector, or
-/// none of them.
+/// Checks results on the cpu. The rows of these results are whole cache lines. The columns fill a
+/// tile, a unit or a vector, or do not even fill a vector.
 #[test]
 fn results_of_whole_lines() {
     for (element, line) in [("u8", 64), ("f8e5m2", 64), ("bf16", 32), ("s16", 32), ("f32", 16), ("u32", 16), ("f64", 8)]
@@ -97,7 +97,8 @@ fn results_of_whole_lines() {
     }
 }
 
-/// Results too large for the cores' caches, written with non-temporal stores.
+/// Checks results that are too large for the caches of the cores. The kernel writes such results
+/// with non-temporal stores.
 #[test]
 fn results_larger_than_the_caches() {
     plain("f32", &[16, 12 << 10, 3], &[2, 1, 0]);
@@ -106,8 +107,8 @@ fn results_larger_than_the_caches() {
     plain("f32", &[37, 16, 1040], &[1, 0, 2]);
 }
 
-/// The kernel reads parameters as vectors, and computed operands and side outputs element by
-/// element.
+/// Checks computed operands. The kernel reads parameters as vectors, but processes computed
+/// operands and side outputs element by element.
 #[test]
 fn whole_lines_of_computed_operands() {
     transposes(
@@ -151,7 +152,7 @@ fn epilogues_read_other_parameters_and_change_the_type() {
     }
 }
 
-/// More operations than a panel's kernel unrolls for every column.
+/// Checks an epilogue with more operations than the kernel of a panel unrolls for every column.
 #[test]
 fn long_epilogues() {
     for (dims, result, permutation) in
@@ -287,7 +288,8 @@ fn what_is_no_tile_is_left_to_others() {
     assert_eq!(check(reversed), ["loop", "loop"]);
 }
 
-/// Accesses in the PTX of a transpose, such as `ld.global.nc.b32`, each once.
+/// Returns the kinds of memory accesses in the PTX of a transpose, for example `ld.global.nc.b32`.
+/// Each kind is listed once.
 fn accesses(element: &str, dims: &str, result: &str, permutation: &str) -> Vec<String> {
     let text = format!(
         "fusion {{

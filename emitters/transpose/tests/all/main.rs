@@ -1,4 +1,4 @@
-//! The emitters' plans, and their kernels against the reference interpreter.
+//! Checks the plans of the emitters, and compares their kernels with the reference interpreter.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod fusions;
@@ -9,7 +9,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan};
 use fusebox_emitter_transpose::emitters;
 
-/// Checks results on the cpu and on the simulated GPU. Returns the emitters' names.
+/// Checks results on the cpu and on the simulated GPU. Returns the names of the emitters.
 fn check(text: &str) -> [String; 2] {
     // Prefers the transpose emitters: for small arrays, the kernels of others are as fast.
     let packed = named(emitters(), "packed-transpose").unwrap_or_else(|failure| panic!("{failure}"));
@@ -23,14 +23,14 @@ fn check(text: &str) -> [String; 2] {
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Checks the plans of all emitters that take a fusion. Returns the first emitter's plan.
+/// Checks the plans of all emitters that accept a fusion. Returns the plan of the first emitter.
 fn planned(fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let plan = |emitter: &&dyn Emitter| planned_by(&emitter.descriptor().name, fusion, device);
     let mut plans = takers(&emitters(), fusion, device).iter().map(plan).collect::<Vec<_>>();
     plans.swap_remove(0)
 }
 
-/// The first emitter's plan of a fusion too large to check here. Only requires that the
+/// Returns the first emitter's plan of a fusion that is too large to check. Only requires that the
 /// alternatives have plans.
 fn planned_only(fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let emitters = emitters();
@@ -40,7 +40,7 @@ fn planned_only(fusion: &Fusion, device: &DeviceDescription) -> Plan {
     plan
 }
 
-/// Checks and returns the plan of the named emitter.
+/// Checks the plan of the named emitter, and returns the plan.
 fn planned_by(name: &str, fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let plan = named(emitters(), name).and_then(|emitter| plans::check(emitter, fusion, device));
     plan.unwrap_or_else(|failure| panic!("{failure}"))

@@ -1,5 +1,5 @@
-//! Plans cover every output element exactly once, within the device's limits and for all knobs, and
-//! the emitters build kernels for them.
+//! Checks that plans cover every output element exactly once, for all knobs, and respect the
+//! device's limits. Also checks that the emitters build kernels for the plans.
 
 use fusebox_conformance::{named, plans, takers};
 use fusebox_core::device::DeviceDescription;
@@ -66,7 +66,8 @@ fn standard_tiles_have_known_launches() {
     assert_eq!((plan.launch.blocks, plan.launch.threads_per_block), (4, 128));
 }
 
-/// A panel's kernel unrolls a short epilogue for each column, but not a long one.
+/// Checks long epilogues. The kernel of a panel unrolls a short epilogue for each column, but not a
+/// long epilogue.
 #[test]
 fn long_epilogues_are_turned_first() {
     let device = DeviceDescription::cpu(2);
@@ -81,7 +82,8 @@ fn long_epilogues_are_turned_first() {
     assert_eq!([turned(0), turned(2), turned(3), turned(9)], [0, 0, 1, 1]);
 }
 
-/// Panels on the cpu have long contiguous runs in both directions, and fit into the cache.
+/// Checks that panels on the cpu have long contiguous runs in both directions, and fit into the
+/// cache.
 #[test]
 fn large_panels_fit() {
     let device = DeviceDescription::cpu(2);
@@ -94,8 +96,8 @@ fn large_panels_fit() {
     }
 }
 
-/// If the result's rows are whole cache lines, tiles are two lines high and wide. Stores of lines
-/// are non-temporal if the caches do not hold the kernel's data.
+/// If the rows of the result are whole cache lines, a tile must be two lines high and two lines
+/// wide. If the caches cannot hold the kernel's data, stores of lines must be non-temporal.
 #[test]
 fn results_of_whole_lines_are_written_by_lines() {
     let device = DeviceDescription::cpu(2);
@@ -118,8 +120,8 @@ fn results_of_whole_lines_are_written_by_lines() {
     }
 }
 
-/// If the transpose keeps rows of whole cache lines and the caches do not hold them, stores are
-/// non-temporal. Other rows and computed elements use normal stores.
+/// If the transpose keeps rows of whole cache lines and the caches cannot hold these rows, stores
+/// must be non-temporal. For other rows and for computed elements, stores must be normal.
 #[test]
 fn rows_of_whole_lines_go_past_the_caches() {
     let device = DeviceDescription { core_cache_bytes: 8 << 10, ..DeviceDescription::cpu(2) };
@@ -139,8 +141,8 @@ fn rows_of_whole_lines_go_past_the_caches() {
     )));
 }
 
-/// Plans by lines cover all remainders: rows and columns that do not fill a tile, a unit or a
-/// vector.
+/// Checks that plans by lines cover all remainders. A remainder consists of rows or columns that do
+/// not fill a tile, a unit or a vector.
 #[test]
 fn plans_by_lines_cover() {
     let cases: [(&str, &[i64], &[usize]); 13] = [

@@ -1,7 +1,7 @@
-//! Lets every system call that writes fail once. The file is then either the complete old or the
-//! complete new one, and the program reports the failure.
+//! Makes every system call that writes fail once. Then the file must be either the complete old
+//! file or the complete new file, and the program must report the failure.
 //!
-//! A preloaded library (`shim.c`) lets one call on the folder of the outputs fail.
+//! A preloaded library (`shim.c`) makes one call on the folder of the outputs fail.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../program/mod.rs"]
@@ -33,9 +33,9 @@ fn shim(folder: &Path) -> PathBuf {
     library
 }
 
-/// One way to write files.
+/// A command that writes files, and the state of the folder before the command.
 struct Scenario {
-    /// Arguments of the program. It writes to the folder `out`.
+    /// Arguments of the program. The program writes to the folder `out`.
     arguments: &'static [&'static str],
     /// Whether the outputs existed before.
     replaces: bool,
@@ -43,7 +43,7 @@ struct Scenario {
     unnamed: bool,
 }
 
-/// A folder with the module and the shim, and the outputs of a run without failures.
+/// A folder with the module and the shim. Also the outputs of a run without failures.
 struct Bench {
     place: Workplace,
     shim: PathBuf,
@@ -78,8 +78,8 @@ impl Bench {
         }
     }
 
-    /// Runs with the system call of number `at` failing, or with none failing if it is 0. Writes
-    /// the calls to `log`.
+    /// Runs the program. The system call with number `at` fails, but if `at` is 0, no call fails.
+    /// Writes the calls to `log`.
     fn run(&self, at: usize, errno: i32) -> Ran {
         let _ = std::fs::remove_file(self.place.path("log"));
         let mut command = self.place.command(self.scenario.arguments);

@@ -6,9 +6,9 @@ use std::process::Command;
 use super::Workplace;
 
 impl Workplace {
-    /// Returns the page's content after its script has run. Asserts that the page fetches nothing
-    /// and that the browser reports no error. Prints a line and returns `None` if no browser is
-    /// installed. `place` is an anchor in the page, or empty.
+    /// Returns the content of the page after its script has run. Asserts that the page fetches
+    /// nothing and that the browser reports no error. If no browser is installed, prints a line and
+    /// returns `None`. `place` is an anchor in the page, or empty.
     pub fn opened_page(&self, file: &str, place: &str) -> Option<String> {
         let page = std::fs::read_to_string(self.path(file)).unwrap();
         for fetched in ["http://", "https://", " src=", "@import", "url("] {
@@ -28,7 +28,7 @@ impl Workplace {
     }
 }
 
-/// Path of the first of these browsers that is installed.
+/// Returns the path of a browser: the first one in a list that is installed.
 fn installed() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();

@@ -1,4 +1,4 @@
-//! Runs the program in its own folder.
+//! Runs the program in a temporary folder.
 
 #![allow(dead_code, reason = "every test binary uses a part")]
 
@@ -25,12 +25,12 @@ pub struct Ran {
 }
 
 impl Workplace {
-    /// An empty folder.
+    /// Creates an empty folder.
     pub fn new() -> Workplace {
         Workplace { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A folder with one module, `m.hlo`.
+    /// Creates a folder with one module, `m.hlo`.
     pub fn with_module(text: &str) -> Workplace {
         let place = Workplace::new();
         place.write("m.hlo", text.as_bytes());
@@ -42,12 +42,12 @@ impl Workplace {
         std::fs::write(self.path(name), bytes).unwrap();
     }
 
-    /// Path of a file.
+    /// Returns the path of a file.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Path of the folder.
+    /// Returns the path of the folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -67,8 +67,8 @@ impl Workplace {
         self.run_with(arguments, input, &[])
     }
 
-    /// Returns a command for the program with these arguments, for callers that run it in a special
-    /// way.
+    /// Returns a command that runs the program with these arguments. Callers use it to run the
+    /// program in a special way.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fusebox"));
         command.args(arguments).current_dir(self.folder()).env_remove("FUSEBOX_EMITTER_PATH");
@@ -76,8 +76,8 @@ impl Workplace {
         command
     }
 
-    /// Runs the program from a shell. `line` begins with the setup, and contains `"$@"` for the
-    /// program.
+    /// Runs the program from a shell. `line` is a shell command in which `"$@"` stands for the
+    /// program and its arguments.
     pub fn shell(&self, line: &str, arguments: &[&str]) -> Ran {
         let mut command = Command::new("sh");
         command.args(["-c", line, "sh", env!("CARGO_BIN_EXE_fusebox")]).args(arguments);
@@ -86,7 +86,7 @@ impl Workplace {
         Ran::from(command.output().unwrap())
     }
 
-    /// Names of the files in the folder.
+    /// Returns the names of the files in the folder.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder()).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -99,7 +99,7 @@ impl Workplace {
         command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A program that does not read its input closes the pipe, which is no error of the test.
+        // A program that does not read its input closes the pipe. This is not an error of the test.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         Ran::from(child.wait_with_output().unwrap())
     }
@@ -119,7 +119,7 @@ impl Ran {
         self.out
     }
 
-    /// Asserts the exit code and that the message contains all these words.
+    /// Asserts that the exit code is `code` and that the message contains all these words.
     pub fn failed(self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{}{}", self.out, self.err);
         for word in words {

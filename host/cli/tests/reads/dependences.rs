@@ -1,4 +1,4 @@
-//! Finds by interpretation on which elements of its parameters a fusion's results depend.
+//! Uses the interpreter to find the parameter elements on which the results of a fusion depend.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use fusebox_core::hlo::{ArrayLiteral, Literal, Module, Op};
 
 use super::values;
 
-/// Compares the elements that a fusion's indexing maps predict with those on which its results
-/// depend. Leaves out parameters whose elements are indices of other reads: one changed value does
-/// not show all dependences on them.
+/// Compares the elements that a fusion's indexing maps predict with the elements on which its
+/// results depend. Leaves out parameters whose elements are indices of other reads. A single
+/// changed index does not reveal all dependences on this index.
 pub fn check(text: &str, predicted: &[BTreeSet<u64>]) -> Result<(), String> {
     let module = Source::text("m.hlo", text).parse().map_err(|e| e.to_string())?;
     let computation = module.entry_computation().ok_or("no fusion")?;
@@ -45,8 +45,8 @@ fn results(module: &Module, inputs: &[ArrayLiteral]) -> Result<Literal, String> 
     fusebox_interpreter::evaluate(module, &literals).map_err(|e| e.to_string())
 }
 
-/// Returns the array with one element changed. Numbers are from 1 to 6: flips a bit of a float's
-/// exponent, or a bit of each byte of other types.
+/// Returns the array with one element changed. The elements are numbers from 1 to 6. In a float,
+/// flips a bit of the exponent. In other types, flips a bit of each byte.
 fn with_other_value(array: &ArrayLiteral, element: u64) -> ArrayLiteral {
     let width = array.element_type.byte_size();
     let mut data = array.data.to_vec();

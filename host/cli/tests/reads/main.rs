@@ -1,28 +1,33 @@
-//! Indexing maps predict every read of every kernel, and kernels read every predicted element.
+//! Checks that indexing maps predict every read of every kernel, and that kernels read every
+//! predicted element.
 //!
-//! The test compiles a fusion for the simulator, which records the elements of each parameter that
-//! its kernel reads. The test computes the same set from the fusion's instructions: all elements of
-//! the roots are needed, and the maps say which elements of the operands a needed element needs.
-//! The interpreter computes the values of runtime variables. Details of the comparison:
+//! The test compiles a fusion for the simulator. The simulator records which elements of each
+//! parameter the kernel reads. The test then computes the same set from the instructions of the
+//! fusion. All elements of the roots are needed. For a needed element, the maps state which
+//! elements of the operands it needs. The interpreter computes the values of runtime variables.
+//! Details of the comparison:
 //!
-//! - the test compares sets, as a kernel may read an element several times (one per thread, lane or
-//!   use);
-//! - a conditional read happens only where its condition holds: under the constraints of its map,
-//!   or, for an operand that another one partly hides (`dynamic-update-slice`), where the
-//!   constraints of the other do not hold;
-//! - a kernel does not read the initial content of an output: the host puts it there
+//! - the test compares sets, because a kernel may read an element several times (once per thread,
+//!   lane or use);
+//! - a conditional read happens only where its condition holds. Usually the condition consists of
+//!   the constraints of the read's map. But one operand may hide a part of another operand
+//!   (`dynamic-update-slice`). The hidden operand is read where the constraints of the hiding
+//!   operand do not hold;
+//! - a kernel does not read the initial content of an output, because the host writes this content
 //!   (`OutputPlan::initial`);
 //! - the test leaves out and counts fusions without maps (`scatter`).
 //!
-//! The maps from the roots to the parameters that `fusion_maps` composes and simplifies agree,
-//! except that they treat the operand of a `dynamic-update-slice` as read everywhere.
+//! `fusion_maps` composes and simplifies maps from the roots to the parameters. These maps must
+//! predict the same reads. There is one exception: they treat the operand of a
+//! `dynamic-update-slice` as read everywhere.
 //!
 //! Kernels and this test use the same maps, so a wrong map might go unnoticed. For the fusions in
-//! `fusions/` the test therefore also uses the interpreter: an element is needed if changing it
-//! changes the result. All their operations except `select-and-scatter` show every change.
+//! `fusions/`, the test therefore also uses the interpreter. An element is needed if a change of
+//! this element changes the result. For all operations of these fusions except
+//! `select-and-scatter`, every change of a needed element changes the result.
 //!
 //! The test always checks the fusions in `fusions/`. If `FUSEBOX_CORPUS` names a folder of `.hlo`
-//! files, it also checks every kernel of every program in it.
+//! files, the test also checks every kernel of every program in this folder.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -40,7 +45,7 @@ use fusebox_lowering::Target;
 use fusebox_plugins::Registry;
 use fusebox_runtime::{LaunchReads, Program, trace_reads};
 
-/// Number of fusions per outcome or reason.
+/// Number of fusions for each outcome or reason.
 type Tally = BTreeMap<String, usize>;
 
 #[test]
@@ -75,12 +80,12 @@ fn kernels_of_the_corpus_read_what_maps_say() {
             *tally.entry(outcome).or_default() += 1;
         }
     }
-    // Visible with --nocapture.
+    // This line is visible with `--nocapture`.
     println!("{tally:#?}");
     assert!(failures.is_empty(), "{} kernels:\n{}", failures.len(), failures.join("\n\n"));
 }
 
-/// The reason why a fusion does not agree.
+/// The reason why the reads of a fusion do not agree with the prediction.
 pub enum ReadsMismatch {
     /// The prediction or the kernel is missing.
     Unknown(String),
@@ -95,8 +100,8 @@ impl ReadsMismatch {
     }
 }
 
-/// Checks a module without `ENTRY`, which is one fusion. Returns the elements of each parameter
-/// that its results need.
+/// Checks a module without `ENTRY`. Such a module is one fusion. Returns, for each parameter, the
+/// elements that the results need.
 fn check(text: &str) -> Result<Vec<BTreeSet<u64>>, ReadsMismatch> {
     let unknown = |reason: &str| ReadsMismatch::Unknown(reason.into());
     let mut made = compiled(text, Phase::Run).map_err(ReadsMismatch::Unknown)?;
@@ -176,13 +181,13 @@ fn compiled(text: &str, until: Phase) -> Result<Compilation, String> {
     compile(&Source::text("m.hlo", text), &options).map_err(|e| e.to_string())
 }
 
-/// The fusions of a program, each as a module without `ENTRY`.
+/// Returns the fusions of a program. Each fusion is a module without `ENTRY`.
 fn fusions(made: &Compilation) -> Vec<String> {
     let modules = made.kernels.iter().map(|kernel| &kernel.unit.fusion.module);
     modules.map(|module| print_module(module).replace("ENTRY ", "")).collect()
 }
 
-/// Small numbers, nonzero as they may be divisors.
+/// Returns an array of small numbers. The numbers are not zero, because they may be divisors.
 fn values(shape: &ArrayShape, seed: u64) -> ArrayLiteral {
     let part = shape.element_type.real_part();
     let count = shape.byte_size() as usize / part.byte_size();

@@ -1,4 +1,4 @@
-//! Finds by indexing maps which elements of a fusion's parameters its roots need.
+//! Uses indexing maps to find the parameter elements that the roots of a fusion need.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -7,22 +7,22 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Literal, Op, Shape};
 use fusebox_core::indexing::{Access, Expr, OperandRead, Program, access, fusion_maps};
 
-/// Most points at which a map is evaluated; more take too long.
+/// Largest number of points at which a map is evaluated. More points would take too long.
 const MOST_POINTS: u64 = 4_000_000;
 
 /// State of the search for the elements that a fusion needs.
 struct NeededElements<'f> {
     fusion: &'f Fusion,
     inputs: &'f [ArrayLiteral],
-    /// Per instruction, the elements that are needed in any of its leaves.
+    /// For each instruction, the elements that are needed in any leaf of its value.
     needed: Vec<BTreeSet<u64>>,
-    /// Values of all instructions, computed when first needed.
+    /// Values of all instructions. They are computed when they are first needed.
     values: Option<Vec<Literal>>,
 }
 
-/// Returns per parameter the row-major numbers of the elements that the roots need. `starts` has
-/// for each output the parameter whose buffer it updates. The error says why no prediction is
-/// possible.
+/// Returns, for each parameter, the row-major numbers of the elements that the roots need. An
+/// output may update the buffer of a parameter, and `starts` holds this parameter for each output.
+/// The error states why no prediction is possible.
 pub fn reads(fusion: &Fusion, inputs: &[ArrayLiteral], starts: &[Option<usize>]) -> Result<Vec<BTreeSet<u64>>, String> {
     let computation = fusion.computation();
     let needed = vec![BTreeSet::new(); computation.instructions.len()];
@@ -47,7 +47,8 @@ pub fn reads(fusion: &Fusion, inputs: &[ArrayLiteral], starts: &[Option<usize>])
 }
 
 impl NeededElements<'_> {
-    /// Marks the operands' elements from which the needed elements of an instruction are computed.
+    /// Marks elements of the operands as needed. The needed elements of the instruction are
+    /// computed from them.
     fn of_operands(&mut self, id: InstrId, in_place: bool) -> Result<(), String> {
         let instruction = self.fusion.computation().instruction(id);
         if matches!(instruction.op, Op::Parameter { .. } | Op::Constant(_) | Op::Iota { .. }) {
@@ -56,8 +57,8 @@ impl NeededElements<'_> {
         let access = access(self.fusion.computation(), instruction)
             .map_err(|_| format!("no maps of {}", instruction.opcode()))?;
         for read in &access.reads {
-            // An output that updates the operand's buffer in place does not read the elements
-            // outside of the update.
+            // If an output updates the operand's buffer in place, the kernel does not read the
+            // elements outside of the update.
             if !(in_place && read.unless.is_some()) {
                 self.of_read(id, &access, read)?;
             }
@@ -101,8 +102,8 @@ impl NeededElements<'_> {
         Ok(())
     }
 
-    /// Returns the values of a read's runtime variables and marks the elements that hold them as
-    /// needed.
+    /// Returns the values of a read's runtime variables. Marks the elements that hold these values
+    /// as needed.
     fn runtime(&mut self, read: &OperandRead, at: &[i64], ranges: &[i64]) -> Result<Vec<i64>, String> {
         let mut runtime = Vec::new();
         for (variable, value) in read.reading.map.runtime.iter().zip(&read.reading.runtime) {
@@ -120,7 +121,7 @@ impl NeededElements<'_> {
         Ok(runtime)
     }
 
-    /// An element of an instruction's value.
+    /// Returns one element of an instruction's value.
     fn integer(&mut self, id: InstrId, number: u64) -> Result<i64, String> {
         if self.values.is_none() {
             let (module, entry) = (&self.fusion.module, self.fusion.entry());
@@ -183,7 +184,7 @@ pub fn composed_maps_agree(fusion: &Fusion, predicted: &[BTreeSet<u64>]) -> Resu
     Ok(())
 }
 
-/// The dimensions that all leaves of an instruction have.
+/// Returns the dimensions that all leaves of an instruction's shape have.
 fn dims(instruction: &Instruction) -> Result<&[i64], String> {
     let leaves = instruction.shape.leaves();
     let mut sizes = leaves.iter().filter_map(|leaf| Shape::as_array(leaf)).map(|array| array.dims.as_slice());

@@ -1,4 +1,4 @@
-//! A module with all operations on a type's values.
+//! Creates a module that applies all operations to the values of a type.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use fusebox_core::hlo::{
 
 use crate::values;
 
-/// Exponent and mantissa bits for `reduce-precision`: none, one, the bits of the types, more than
-/// any type.
+/// Numbers of exponent bits and mantissa bits for `reduce-precision`. They include none, one, the
+/// numbers of the types, and more than any type has.
 const PRECISIONS: [(u32, u32); 13] =
     [(1, 0), (1, 1), (2, 0), (3, 1), (4, 3), (5, 0), (5, 10), (8, 0), (8, 7), (8, 23), (11, 1), (11, 52), (30, 60)];
 
-/// The parameters that give a result its size.
+/// The parameters that determine the size of a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum OperandSet {
     /// `u`
@@ -22,11 +22,11 @@ pub enum OperandSet {
     Paired,
 }
 
-/// One operation.
+/// One operation of the module.
 pub struct TestedOperation {
     /// The element type of the result.
     pub result: ElementType,
-    /// Parameters that it reads.
+    /// Parameters that the operation reads.
     pub values: OperandSet,
     /// The size of a second dimension, if there is one.
     pub parts: Option<u32>,
@@ -46,8 +46,9 @@ impl TestedOperation {
     }
 }
 
-/// A module that returns the results of many operations as one tuple. Its parameters: `u`, the
-/// values of the type; `x` and `y`, all pairs of some of them; `z`, any; `p`, truth values.
+/// A module that returns the results of many operations as one tuple. The parameter `u` holds the
+/// values of the type. `x` and `y` hold all pairs of some of these values. `z` holds arbitrary
+/// values, and `p` holds truth values.
 pub struct OperationsModule {
     /// The type of all operands except `p`.
     pub element: ElementType,
@@ -58,7 +59,7 @@ pub struct OperationsModule {
 }
 
 impl OperationsModule {
-    /// All operations that the verifier accepts for this type.
+    /// Returns a module with all operations that the verifier accepts for this type.
     pub fn all(element: ElementType) -> OperationsModule {
         let single = values::array(element, values::single(element));
         let paired = values::paired(element);
@@ -81,7 +82,7 @@ impl OperationsModule {
         case
     }
 
-    /// Numbers of single values and of pairs.
+    /// Returns the number of single values and the number of pairs.
     pub fn counts(&self) -> [usize; 2] {
         [self.inputs[0].dims[0] as usize, self.inputs[1].dims[0] as usize]
     }
@@ -124,7 +125,7 @@ impl OperationsModule {
         }
     }
 
-    /// Adds bitcasts to every type of at most the same width, and back.
+    /// Adds bitcasts to every type of at most the same width, and bitcasts back from these types.
     fn add_bitcasts(&mut self) {
         let bits = |ty: ElementType| if ty == ElementType::Pred { 8 } else { ty.bits() };
         for &to in ElementType::ALL {
@@ -155,11 +156,11 @@ impl OperationsModule {
         self.add_step(TestedOperation { result, values, parts: None, operation })
     }
 
-    /// Adds an operation if the verifier accepts it; returns whether it does.
+    /// Adds an operation if the verifier accepts it. Returns whether the verifier accepts it.
     fn add_step(&mut self, step: TestedOperation) -> bool {
         let counts = self.counts();
         let mut lines = self.parameters();
-        // Some operations read another result: the last one, or the bits of a stochastic
+        // Some operations read another result: the last result, or the bits of a stochastic
         // conversion.
         let read = |number: usize| step.operation.contains(&format!("r{number})"));
         let others = self.steps.iter().enumerate().filter(|(number, _)| read(*number));
@@ -184,12 +185,13 @@ impl OperationsModule {
         self.named_inputs().enumerate().map(declare).collect()
     }
 
-    /// The module with parameters.
+    /// Returns the text of the module. Its operands are parameters.
     pub fn text(&self) -> String {
         self.module(self.parameters(), self.counts())
     }
 
-    /// The module with constants in ranges of the single values and of the pairs.
+    /// Returns the text of a module whose operands are constants. The constants hold a range of the
+    /// single values and a range of the pairs.
     pub fn constant_text(&self, single: Range<usize>, pairs: Range<usize>) -> String {
         let counts = [single.len(), pairs.len()];
         let declare = |(name, input): (&str, &ArrayLiteral)| {
@@ -213,7 +215,7 @@ impl OperationsModule {
     }
 }
 
-/// A number in HLO text.
+/// Returns a number as HLO text.
 fn literal(ty: ElementType, bytes: &[u8]) -> String {
     let size = bytes.len() as u32;
     let mut wide = [0; 16];

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
-/// The floats of a value: two of a complex number, none of an integer.
+/// Returns the floats of a value: two for a complex number, none for an integer.
 fn decode(ty: ElementType, bytes: &[u8]) -> Vec<f64> {
     let part = ty.real_part();
     let Some(format) = FloatFormat::of(part) else { return Vec::new() };
@@ -14,7 +14,7 @@ fn decode(ty: ElementType, bytes: &[u8]) -> Vec<f64> {
     bytes.chunks(part.byte_size()).map(number).collect()
 }
 
-/// The value in decimal, or integers in hexadecimal.
+/// Formats a value. Floats are decimal, and integers are hexadecimal.
 pub fn show(ty: ElementType, bytes: &[u8]) -> String {
     match decode(ty, bytes).as_slice() {
         [] => bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect(),
@@ -23,9 +23,10 @@ pub fn show(ty: ElementType, bytes: &[u8]) -> String {
     }
 }
 
-/// Compares integers and floats of at most 8 bits exactly, other floats within some units in the
-/// last place, complex numbers relative to their magnitude, and subnormal numbers absolutely.
-/// Infinities, NaN (except its sign and payload) and the signs of zeros must always agree.
+/// Whether two values are equal or close. Integers and floats of at most 8 bits must be equal.
+/// Other floats may differ by some units in the last place. The allowed difference of complex
+/// numbers is relative to their magnitude, and that of subnormal numbers is absolute. Infinities,
+/// NaN (except its sign and payload) and the signs of zeros must always agree.
 pub fn is_close(ty: ElementType, found: &[u8], expected: &[u8]) -> bool {
     if found == expected {
         return true;

@@ -17,7 +17,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// The leaves of a module's result.
+    /// Evaluates a module, and returns the leaves of its result.
     pub fn run(self, text: &str, inputs: &[ArrayLiteral]) -> Vec<ArrayLiteral> {
         let compiled = |machine: Machine| {
             let made = Compiler::new(Vec::new())?.run_in_orders(text, &machine, inputs, &[ThreadOrder::Forward]);

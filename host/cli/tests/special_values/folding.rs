@@ -1,4 +1,4 @@
-//! Constant folding computes the same values as the kernels.
+//! Folds the operations. Constant folding must compute the same values as the kernels.
 
 use std::ops::Range;
 
@@ -10,33 +10,34 @@ use fusebox_plugins::Registry;
 
 use crate::cases::{OperandSet, OperationsModule};
 
-/// Most elements of an operation that the compiler folds.
+/// Largest number of elements of an operation that the compiler folds.
 const FOLDED: usize = 16;
 
-/// Modules to fold for a type. Its values are spread over them.
+/// Number of modules to fold for a type. The values of the type are distributed over these modules.
 const MODULES: usize = 6;
 
-/// Folded values of some elements of all results.
+/// For all results, the folded values of some of their elements.
 pub struct Folded {
     single: Range<usize>,
     pairs: Range<usize>,
-    /// Per result; `None` if it has more elements than the compiler folds.
+    /// For each result, its folded elements. `None` for a result with more elements than the
+    /// compiler folds.
     pub results: Vec<Option<ArrayLiteral>>,
 }
 
 impl Folded {
-    /// The range of folded elements in a result of the whole case.
+    /// Returns the range of elements that were folded, within a result of the whole case.
     pub fn places(&self, values: OperandSet) -> Range<usize> {
         if values == OperandSet::Single { self.single.clone() } else { self.pairs.clone() }
     }
 }
 
-/// Folds the case with constants as operands, in several parts.
+/// Folds the case in several parts. The operands are constants.
 pub fn fold(case: &OperationsModule) -> Vec<Folded> {
     let [single, pairs] = case.counts();
     let parts = single.div_ceil(FOLDED).min(MODULES);
     let part = |count: usize, part: usize| {
-        // Parts are spread evenly from the first to the last elements.
+        // The parts are distributed evenly from the first to the last elements.
         let length = FOLDED.min(count);
         let start = if parts > 1 { (count - length) * part / (parts - 1) } else { 0 };
         start..start + length

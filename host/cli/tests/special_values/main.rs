@@ -1,8 +1,9 @@
-//! Elementwise operations on the values where definitions matter: zeros with their signs,
-//! infinities, NaN, the smallest and the largest of each type, divisors of 0, shifts beyond the
-//! width. Kernels for the cpu, simulated kernels, the reference interpreter and constant folding
-//! compute every operation that the verifier accepts for a type. They agree except where
-//! `exceptions.rs` gives a reason.
+//! Checks elementwise operations on special values, for which the exact definition of an operation
+//! matters. Special values are zeros of both signs, infinities, NaN, the smallest and the largest
+//! number of each type, zero as a divisor, and shifts beyond the width. Four engines compute every
+//! operation that the verifier accepts for a type: kernels for the cpu, simulated kernels, the
+//! reference interpreter and constant folding. The engines must agree, except where `exceptions.rs`
+//! gives a reason.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cases;
@@ -24,7 +25,7 @@ use closeness::{is_close, show};
 use engines::Engine;
 use exceptions::EXCEPTIONS;
 
-/// Differences found for a type.
+/// The differences that were found for a type.
 struct DifferenceReport {
     case: OperationsModule,
     faults: Vec<String>,
@@ -32,8 +33,8 @@ struct DifferenceReport {
 }
 
 impl DifferenceReport {
-    /// Compares a result with the expected values: each element must equal one of them. `places` is
-    /// the range of the elements among the operands.
+    /// Compares a result with several expected results. Each element must equal the element of one
+    /// of them. `places` is the range of the operands that the elements belong to.
     fn compare(&mut self, who: &str, number: usize, places: Range<usize>, found: &[u8], expected: &[&[u8]]) {
         let step = &self.case.steps[number];
         let ty = step.result;
@@ -43,7 +44,7 @@ impl DifferenceReport {
         let pairs = found.chunks(size).take(count).enumerate().map(|(i, found)| (found, values(i)));
         let parts = step.parts.unwrap_or(1) as usize;
         // The smallest number of this type is subnormal in f32, the type of the computation.
-        // Kernels for the cpu flush it to zero, which the type does not have.
+        // Kernels for the cpu flush this number to zero, but the type has no zero.
         let is_smallest =
             |ty: ElementType, element: &[u8]| ty == ElementType::F8E8M0FNU && who != "Simt" && element == [0];
         let is_right = |a: &[u8], b: &[u8]| is_close(ty, a, b) || is_smallest(ty, a) || is_smallest(ty, b);
@@ -54,7 +55,8 @@ impl DifferenceReport {
         let wrong =
             pairs.enumerate().filter(|(i, (a, values))| !values.clone().any(|b| is_right(a, b)) && !has_smallest(*i));
         let wrong = wrong.filter_map(|(i, (a, mut values))| Some((i, (a, values.next()?))));
-        // An operation tends to fail for many operands in the same way.
+        // Report only a few elements, because an operation that fails often fails for many operands
+        // in the same way.
         let wrong: Vec<_> = wrong.take(3).collect();
         if wrong.is_empty() {
             return;
@@ -76,7 +78,7 @@ impl DifferenceReport {
         }
     }
 
-    /// Compares folded results with those of the kernels. Folding does not flush subnormal
+    /// Compares folded results with the results of the kernels. Folding does not flush subnormal
     /// operands.
     fn compare_folded(&mut self, computed: &[ArrayLiteral], exact: &[ArrayLiteral], flushed: &[ArrayLiteral]) {
         for folded in folding::fold(&self.case) {
@@ -97,14 +99,14 @@ impl DifferenceReport {
     }
 }
 
-/// The operands of a result's element, as text.
+/// Returns the operands from which an element of a result was computed, as text.
 fn operands(case: &OperationsModule, step: &TestedOperation, place: usize) -> String {
     let operands = operands_at(case, step, place).into_iter().map(|bytes| show(case.element, bytes));
     let names = if operands.len() == 1 { ["u"].iter() } else { ["x", "y", "z"].iter() };
     names.zip(operands).map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The bytes of the operands of a result's element.
+/// Returns the bytes of the operands from which an element of a result was computed.
 fn operands_at<'c>(case: &'c OperationsModule, step: &TestedOperation, place: usize) -> Vec<&'c [u8]> {
     let inputs = match step.values {
         OperandSet::Single => &case.inputs[..1],

@@ -1,4 +1,4 @@
-//! Dots and convolutions for all combinations of operand and result types.
+//! Checks dots and convolutions for all combinations of operand and result types.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
@@ -6,7 +6,7 @@ use crate::closeness::{is_close, show};
 use crate::engines::Engine;
 use crate::values;
 
-/// Types of operands and results: every kind, wide and narrow.
+/// Types of operands and results. They include wide and narrow types of every kind.
 const TYPES: [&str; 16] = [
     "pred", "s4", "u4", "s8", "u8", "s32", "u32", "s64", "u64", "f4e2m1fn", "f8e4m3fn", "bf16", "f32", "f64", "c64",
     "c128",
@@ -33,8 +33,9 @@ const MIXED: [(&str, &str); 14] = [
 /// Number of products in a sum.
 const LENGTH: usize = 3;
 
-/// Pairs of rows. Their sums are exact in every type that can hold them. The numbers are small,
-/// negative, with fractions, wrapping, beyond the ranges of integers, infinite, NaN.
+/// Pairs of rows to multiply. The sum of the products is exact in every type that can represent it.
+/// Some numbers are small, negative, infinite or NaN, some have fractions, and some wrap or exceed
+/// the ranges of integers.
 const ROWS: [([f64; LENGTH], [f64; LENGTH]); 9] = [
     ([1.0, 2.0, 3.0], [1.0, 1.0, 2.0]),
     ([1.0, -2.0, 3.0], [1.0, 2.0, -2.0]),
@@ -47,8 +48,8 @@ const ROWS: [([f64; LENGTH], [f64; LENGTH]); 9] = [
     ([f64::NAN, 1.0, 2.0], [1.0, 1.0, -1.0]),
 ];
 
-/// The imaginary part for a real part. It is 0 for a large real part, as its product would be
-/// rounded away.
+/// Returns an imaginary part for a real part. For a large real part, the imaginary part is 0,
+/// because its product would be rounded away.
 fn imaginary(re: f64) -> f64 {
     match () {
         () if re.abs() <= 100.0 => 2.0 - re,
@@ -78,7 +79,7 @@ fn operand(ty: ElementType, right: bool) -> ArrayLiteral {
     ArrayLiteral::new(ty, vec![ROWS.len() as i64, LENGTH as i64], flat.data).unwrap()
 }
 
-/// The operation that multiplies and adds.
+/// The HLO operation that computes the sums of products.
 #[derive(Clone, Copy)]
 enum Product {
     Dot,
@@ -100,7 +101,7 @@ impl Product {
     }
 }
 
-/// Checks all result types for two operand types.
+/// Checks two operand types with all result types.
 fn check(left: &str, right: &str, product: Product) {
     let (n, k) = (ROWS.len(), LENGTH);
     let inputs = [operand(left.parse().unwrap(), false), operand(right.parse().unwrap(), true)];

@@ -1,5 +1,5 @@
-//! Operations that a type does not have: the table is complete, and the verifier accepts all
-//! others.
+//! Checks the operations that a type does not have. The table of these operations must be complete,
+//! and the verifier must accept all other operations.
 
 use fusebox_core::hlo::{BinaryOp, UnaryOp};
 
@@ -45,7 +45,8 @@ const OF_NUMBERS: &[&str] = &[
 
 const OF_REALS: &[&str] = &["ceil", "erf", "floor", "is-finite", "round-nearest-afz", "round-nearest-even"];
 
-/// Operations without attributes that the type does not have.
+/// Returns the operations that the type does not have. Considers only operations without
+/// attributes.
 fn refused(ty: &str) -> Vec<&'static str> {
     let case = OperationsModule::all(ty.parse().unwrap());
     let has = |name: &str| case.steps.iter().any(|step| step.operation.starts_with(&format!("{name}(")));

@@ -1,5 +1,5 @@
-//! Guards against division by zero, for subnormal numbers: on the cpu every operation flushes them
-//! to zero, elsewhere they keep their values.
+//! Checks guards against division by zero, for subnormal numbers. On the cpu, every operation
+//! flushes subnormal numbers to zero. Elsewhere they keep their values.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
@@ -7,10 +7,11 @@ use crate::engines::Engine;
 use crate::values::array;
 
 const ENGINES: [Engine; 3] = [Engine::Cpu, Engine::Simt, Engine::Interpreter];
-/// All formats whose subnormal numbers are subnormal in the type of the computation.
+/// All formats for which the subnormal numbers are also subnormal in the type of the computation.
 const FLOATS: [ElementType; 3] = [ElementType::F32, ElementType::F64, ElementType::BF16];
 
-/// Numbers of a type: the smallest and the largest subnormal one, the smallest normal one and 1.
+/// Returns four numbers of a type: the smallest and the largest subnormal number, the smallest
+/// normal number, and 1.
 fn edges(ty: ElementType) -> ArrayLiteral {
     let format = FloatFormat::of(ty).unwrap();
     let normal = 1u64 << format.mantissa_bits;
@@ -41,7 +42,7 @@ fn results_are_zeros_on_the_cpu() {
     assert_eq!(run(Engine::Simt, text, &x).data[..], f32::from_bits(1 << 9).to_le_bytes());
 }
 
-/// `where(x == 0, 1, sin(x) / x)`.
+/// Returns a module that computes `where(x == 0, 1, sin(x) / x)`.
 fn guarded_quotient(t: ElementType) -> String {
     format!(
         "  zero = {t}[] constant(0)\n  z = {t}[4] broadcast(zero), dimensions={{}}\n  one = {t}[] constant(1)\n  \
@@ -64,7 +65,7 @@ fn a_quotient_that_is_guarded_is_finite() {
     }
 }
 
-/// The guarded quotient in a loop, which the cpu calls as one function.
+/// Checks the guarded quotient in a loop. On the cpu, this loop is called as one function.
 #[test]
 fn a_quotient_that_is_guarded_in_a_loop_is_finite() {
     for ty in FLOATS {
@@ -88,7 +89,7 @@ fn a_quotient_that_is_guarded_in_a_loop_is_finite() {
     }
 }
 
-/// `z / |z|` where `|z|` is not zero.
+/// Checks `z / |z|` where `|z|` is not zero.
 #[test]
 fn a_unit_complex_number_is_finite() {
     for (ty, part) in [(ElementType::C64, ElementType::F32), (ElementType::C128, ElementType::F64)] {
@@ -107,8 +108,8 @@ fn a_unit_complex_number_is_finite() {
     }
 }
 
-/// The reciprocal of a large number is subnormal; the reciprocal of this subnormal is the large
-/// number again.
+/// The reciprocal of a large number is subnormal. The reciprocal of this subnormal number is the
+/// large number again.
 #[test]
 fn a_reciprocal_of_a_reciprocal_is_finite() {
     for ty in FLOATS {
@@ -125,7 +126,7 @@ fn a_reciprocal_of_a_reciprocal_is_finite() {
     }
 }
 
-/// A routine solves `2x = b` for each line. The quotient is subnormal.
+/// Checks a routine that solves `2x = b` for each line. The quotient is subnormal.
 #[test]
 fn routines_compute_as_kernels_do() {
     let text = "HloModule m\nENTRY e {\n  b = f64[300,1] parameter(0)\n  two = f64[] constant(2)\n  \

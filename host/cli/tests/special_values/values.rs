@@ -1,8 +1,8 @@
-//! The values of each element type for which definitions matter, as bytes.
+//! Returns the special values of each element type, as bytes.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
-/// Zeros, numbers around the ends of the types' ranges, infinities, NaN.
+/// Zero, numbers near the ends of the types' ranges, infinity, NaN and other numbers.
 const FLOATS: [f64; 24] = [
     0.0,
     1.0,
@@ -30,17 +30,17 @@ const FLOATS: [f64; 24] = [
     f64::NAN,
 ];
 
-/// A selection of them for operations with two operands.
+/// Selection of `FLOATS` for operations with two operands.
 const PAIRED_FLOATS: [f64; 14] =
     [0.0, 1.0, 0.5, 1.5, 2.5, 3.0, 0.1, 20.0, 100.0, 448.0, 65504.0, 1e-3, f64::INFINITY, f64::NAN];
 
 /// Parts of complex numbers.
 const PARTS: [f64; 10] = [0.0, 1.0, 0.5, 3.0, 30.0, 800.0, 1e-10, 1e-160, f64::INFINITY, f64::NAN];
 
-/// A selection of them for operations with two operands.
+/// Selection of `PARTS` for operations with two operands.
 const PAIRED_PARTS: [f64; 4] = [0.0, 1.0, f64::INFINITY, f64::NAN];
 
-/// The values for operations with one operand.
+/// Returns the values for operations with one operand.
 pub fn single(ty: ElementType) -> Vec<Vec<u8>> {
     match ty {
         _ if ty.is_complex() => complex(ty, &PARTS),
@@ -50,7 +50,7 @@ pub fn single(ty: ElementType) -> Vec<Vec<u8>> {
     }
 }
 
-/// The values whose pairs are operands of operations with two operands.
+/// Returns the values for operations with two operands. All pairs of these values are operands.
 pub fn paired(ty: ElementType) -> Vec<Vec<u8>> {
     match ty {
         _ if ty.is_complex() => complex(ty, &PAIRED_PARTS),
@@ -65,15 +65,15 @@ pub fn paired(ty: ElementType) -> Vec<Vec<u8>> {
     }
 }
 
-/// An array with one dimension.
+/// Returns an array with one dimension.
 pub fn array(ty: ElementType, values: impl IntoIterator<Item = Vec<u8>>) -> ArrayLiteral {
     let data: Vec<u8> = values.into_iter().flatten().collect();
     let count = data.len() / ty.byte_size();
     ArrayLiteral::new(ty, vec![count as i64], data).unwrap()
 }
 
-/// Returns the array with numbers that are subnormal in the type of the computation replaced by
-/// zeros of the same sign.
+/// Returns the array after replacing subnormal numbers by zeros of the same sign. A number is
+/// replaced if it is subnormal in the type of the computation.
 pub fn with_zeros_for_subnormals(array: &ArrayLiteral) -> ArrayLiteral {
     let part = array.element_type.real_part();
     let is_computed_in = matches!(part, ElementType::F64 | ElementType::F32 | ElementType::BF16);
@@ -90,22 +90,22 @@ pub fn with_zeros_for_subnormals(array: &ArrayLiteral) -> ArrayLiteral {
     ArrayLiteral::new(array.element_type, array.dims.clone(), data).unwrap()
 }
 
-/// The storage of a bit pattern of a type of at most 8 bits.
+/// Returns the bytes that store a bit pattern of a type of at most 8 bits.
 fn pattern(ty: ElementType, bits: u64) -> Vec<u8> {
     let unused = 64 - ty.bits();
     let extended = if ty.is_signed_integer() { (bits << unused) as i64 >> unused } else { bits as i64 };
     vec![extended as u8]
 }
 
-/// The numbers and their negatives.
+/// Returns the numbers and their negatives.
 fn floats(ty: ElementType, numbers: &[f64]) -> Vec<Vec<u8>> {
     let format = FloatFormat::of(ty).unwrap();
     let both = numbers.iter().flat_map(|&x| [x, -x]);
     both.map(|x| format.encode(x).to_le_bytes()[..ty.byte_size()].to_vec()).collect()
 }
 
-/// With both signs: the smallest and the largest subnormal number, the smallest normal number, the
-/// neighbours of 1 and the largest finite number.
+/// Returns numbers with both signs: the smallest and the largest subnormal number, the smallest
+/// normal number, the neighbours of 1, and the largest finite number.
 fn edges(ty: ElementType) -> Vec<Vec<u8>> {
     let format = FloatFormat::of(ty).unwrap();
     let normal = 1u64 << format.mantissa_bits;

@@ -46,11 +46,11 @@ impl Forecast {
 
 /// A bid that can become a fusion.
 pub struct ViableBid {
-    /// Number of the emitter.
+    /// Index of the emitter.
     pub emitter: usize,
     pub convex: ConvexRegion,
     pub forecast: Forecast,
-    /// Number of the bid's record.
+    /// Index of the bid's record.
     pub record: usize,
 }
 
@@ -115,7 +115,8 @@ pub fn undecided(bids: &[ViableBid], predicted: Option<usize>, has_loaded: bool)
 }
 
 impl UndecidedCuts {
-    /// Builds the region of the cuts, and a module of the region for each cut.
+    /// Builds the region that the cuts divide. Also builds, for each cut, a module that contains
+    /// this region.
     pub fn cut(&self, sequence: &Sequence, bids: &[ViableBid], anchor: &str, claims: &mut Claims) -> Option<Cut> {
         let region = &bids[self.whole].convex.region;
         let alone = with_callees(sequence.module, region.computation(sequence.computation), NAME);

@@ -107,7 +107,7 @@ struct EvaluationCounter<'c> {
     computation: &'c Computation,
     users: Vec<Vec<InstrId>>,
     indices: SiteIndices,
-    /// Site and evaluations of each instruction that is read.
+    /// For each instruction that is read, its site and how often it is evaluated there.
     placed: Vec<Option<(EvaluationSite, Evaluations)>>,
 }
 

@@ -29,7 +29,7 @@ use read_order::ReadOrderCheck;
 pub struct InPlacePair {
     /// Number of the parameter.
     pub parameter: usize,
-    /// Number of the output.
+    /// Index of the output.
     pub output: usize,
 }
 

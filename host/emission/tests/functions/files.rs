@@ -1,7 +1,7 @@
-//! Compares the functions with those in files.
+//! Compares the generated functions with the functions in files.
 //!
-//! `tests/filetests/NAME.hlo` begins with comments: what the example shows, and the calls in lines
-//! like these:
+//! `tests/filetests/NAME.hlo` begins with comments. They describe the example, and list the calls
+//! in lines like these:
 //!
 //! ```text
 //! // values: k.all = e n
@@ -9,8 +9,8 @@
 //! // combiner: k.add = r
 //! ```
 //!
-//! Without such lines, there is a call for each result. Then comes the fusion, and after `// -----`
-//! its functions. `FUSEBOX_BLESS=1` updates the functions.
+//! If there are no such lines, there is one call for each result. The fusion follows the comments.
+//! The functions follow the line `// -----`. `FUSEBOX_BLESS=1` updates the functions.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
@@ -49,7 +49,8 @@ fn functions_are_as_in_the_files() {
     assert!(differences.is_empty(), "{differences}");
 }
 
-/// The text of functions. They must be valid, and the parser must read the text back unchanged.
+/// Returns the text of functions. The functions must be valid. If the parser reads this text, the
+/// result must equal the functions.
 fn text_of(name: &str, functions: &[Function]) -> String {
     let found: String = functions.iter().map(ToString::to_string).collect();
     ir::verify(functions).unwrap_or_else(|error| panic!("{name}: {error}\n{found}"));
@@ -59,7 +60,7 @@ fn text_of(name: &str, functions: &[Function]) -> String {
     found
 }
 
-/// The calls that the text's comments list.
+/// Returns the calls that the comments of the text list.
 fn calls(fusion: &Fusion, text: &str) -> Vec<SubgraphCall> {
     let ids = |names: &str| names.split_whitespace().map(|name| id(fusion, name)).collect();
     let call = |line: &str| {

@@ -1,4 +1,4 @@
-//! The functions that the host generates for a kernel's calls.
+//! Checks the functions that the host generates for the calls of a kernel.
 
 mod files;
 mod partition;

@@ -1,9 +1,9 @@
-//! Bounds on the generated functions, and refusals.
+//! Checks bounds on the size of the generated functions, and refusals.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use crate::support::{count, emit, fusion, subgraph_functions, symbols, try_emit, values};
 
-/// `x_{i+1} = slice(pad(x_i)) + x_i`: every value has readers at two indices.
+/// Returns the chain `x_{i+1} = slice(pad(x_i)) + x_i`. Every value is read at two indices.
 fn sharing_chain(depth: usize) -> String {
     let mut text = String::from("fusion { z = f32[] constant(0)\n x0 = f32[64] parameter(0)\n");
     for i in 0..depth {
@@ -32,7 +32,7 @@ fn a_long_chain_neither_overflows_the_stack_nor_one_function() {
     assert!(symbols(&text).len() >= 20);
 }
 
-/// Returns the operation that computes `x{i}` from the previous value and from an earlier one.
+/// Returns the operation that computes `x{i}` from the previous value and from an earlier value.
 type Step = fn(usize, usize) -> String;
 
 const STEPS: [Step; 4] = [

@@ -176,7 +176,7 @@ fn reduce_moderate(magnitude: Term<'_>) -> [Term<'_>; 3] {
 fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let bits = magnitude.to_bits();
     let mantissa = (bits & 0x000f_ffff_ffff_ffff_i64) | 0x0010_0000_0000_0000_i64;
-    // Number of the first bit of `TWO_OVER_PI` that matters. Infinity and NaN read zeros beyond the
+    // Index of the first bit of `TWO_OVER_PI` that matters. Infinity and NaN read zeros beyond the
     // table.
     let start = bits.shrui(52_i64) + (64 - 1023 - 54);
     let (word, shift) = (start.shrui(6_i64), start & 63_i64);

@@ -1,9 +1,9 @@
-//! Kernels that apply some operations to every element.
+//! Creates kernels that apply some operations to every element.
 
 use super::{Buffer, KernelSource, compile_and_run, source};
 
-/// A kernel `name` over `count` elements: `body` computes `%r` from `%x0`, `%x1`, … and the index
-/// `%i`.
+/// Returns a kernel `name` for `count` elements. `body` computes `%r` from `%x0`, `%x1`, … and the
+/// index `%i`.
 pub fn kernel(name: &str, inputs: &[(&str, u64)], output: (&str, u64), count: u64, body: &str) -> KernelSource {
     let tensor = |element: &str| format!("tensor<{count}x{element}>");
     let out = tensor(output.0);
@@ -44,7 +44,7 @@ pub fn kernel(name: &str, inputs: &[(&str, u64)], output: (&str, u64), count: u6
     source(name, &text, &sizes, 1, 2, 1)
 }
 
-/// Results of the operations for `values`.
+/// Applies the operations to `values`, and returns the results.
 pub fn apply<A: Copy, R: Copy + Default>(from: &str, to: &str, body: &str, values: &[A]) -> Vec<R> {
     let kernel =
         kernel("unary", &[(from, size_of::<A>() as u64)], (to, size_of::<R>() as u64), values.len() as u64, body);
@@ -53,7 +53,7 @@ pub fn apply<A: Copy, R: Copy + Default>(from: &str, to: &str, body: &str, value
     buffers[1].values()
 }
 
-/// Results of the operations for two operands.
+/// Applies the operations to two operands, and returns the results.
 pub fn apply2<A: Copy, R: Copy + Default>(from: &str, to: &str, body: &str, left: &[A], right: &[A]) -> Vec<R> {
     let bytes = size_of::<A>() as u64;
     let count = left.len() as u64;

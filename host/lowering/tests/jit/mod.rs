@@ -1,4 +1,4 @@
-//! Runs objects through LLVM's own loader, for tests only.
+//! Loads object files with LLVM's own loader and runs them. Only tests use this loader.
 #![allow(dead_code, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 pub mod elementwise;
@@ -16,12 +16,12 @@ use llvm_sys::orc2::*;
 
 type Kernel = unsafe extern "C" fn(*const *mut c_void, i64, i64);
 
-/// A cache line, aligned as kernels require it.
+/// A cache line with the alignment that kernels require.
 #[repr(align(64))]
 #[derive(Clone)]
 struct Line([u8; 64]);
 
-/// Memory of a kernel's argument.
+/// The memory of one argument of a kernel.
 #[derive(Clone)]
 pub struct Buffer {
     lines: Vec<Line>,
@@ -32,7 +32,7 @@ impl Buffer {
     pub fn of<T: Copy>(values: &[T]) -> Self {
         let bytes = std::mem::size_of_val(values);
         let mut buffer = Buffer { lines: vec![Line([0xee; 64]); bytes.div_ceil(64).max(1)], bytes };
-        // SAFETY: plain data, copied into memory of at least its size.
+        // SAFETY: the data is plain, and the destination has at least the size of the data.
         unsafe { ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), buffer.lines.as_mut_ptr().cast(), bytes) };
         buffer
     }
@@ -73,7 +73,8 @@ extern "C" fn refuse_index(_: *const c_void, dimension: i32, index: i64, size: i
     panic!("index {index} of dimension {dimension} is not below {size}");
 }
 
-/// The accesses of this thread's kernels since the last call.
+/// Returns the accesses that this thread's kernels have reported since the last call of this
+/// function.
 pub fn accesses() -> Vec<Access> {
     ACCESSES.with_borrow_mut(std::mem::take)
 }
@@ -83,7 +84,7 @@ fn check(error: LLVMErrorRef) {
     assert!(error.is_null(), "{:?}", unsafe { CStr::from_ptr(LLVMGetErrorMessage(error)) });
 }
 
-/// Stages kept as text.
+/// Stages of lowering, recorded as text.
 #[derive(Default)]
 pub struct Recorded(pub Vec<(Stage, String)>);
 
@@ -103,7 +104,7 @@ impl Recorded {
     }
 }
 
-/// A kernel whose functions are text.
+/// A kernel. Its functions are text.
 #[derive(Clone)]
 pub struct KernelSource {
     pub entry: String,
@@ -131,7 +132,7 @@ pub fn read(kernels: &[KernelSource]) -> Result<Vec<fusebox_lowering::KernelSour
     kernels.iter().map(read).collect()
 }
 
-/// A kernel that writes its last `outputs` arguments.
+/// Returns a kernel that writes its last `outputs` arguments.
 pub fn source(name: &str, functions: &str, sizes: &[u64], outputs: usize, blocks: u64, threads: u32) -> KernelSource {
     let inputs = sizes.len() - outputs;
     let argument = |(position, &bytes): (usize, &u64)| Argument {
@@ -174,10 +175,10 @@ pub fn object(code: Code) -> Vec<u8> {
     }
 }
 
-/// Calls an object's kernel for the blocks `first..end`.
+/// Calls the kernel of an object file for the blocks `first..end`.
 pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i64) {
-    // SAFETY: the object was compiled for this machine; buffers have the size and alignment that
-    // the kernel's arguments declare.
+    // SAFETY: the object was compiled for this machine. The buffers have the size and alignment
+    // that the kernel's arguments declare.
     unsafe {
         let mut jit = ptr::null_mut();
         check(LLVMOrcCreateLLJIT(&mut jit, LLVMOrcCreateLLJITBuilder()));
@@ -214,19 +215,19 @@ pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i
     }
 }
 
-/// Runs a kernel with the runtime's floating-point mode: this machine flushes subnormal numbers to
-/// zero.
+/// Runs a kernel with the floating-point mode of the runtime. In this mode, the machine flushes
+/// subnormal numbers to zero.
 #[cfg(target_arch = "x86_64")]
 pub fn flushed(call: impl FnOnce()) {
     let mut before = 0u32;
-    // SAFETY: stores the register in a variable.
+    // SAFETY: the instruction only stores the register in a variable.
     unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut before, options(nostack, preserves_flags)) };
     let during = before | 1 << 15 | 1 << 6;
     // SAFETY: the mode only changes the handling of subnormal numbers, and only until the kernel
     // returns.
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const during, options(nostack, preserves_flags)) };
     call();
-    // SAFETY: restores the register's old value.
+    // SAFETY: the instruction restores the old value of the register.
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const before, options(nostack, preserves_flags)) };
 }
 

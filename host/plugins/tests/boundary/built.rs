@@ -1,5 +1,5 @@
-//! Libraries for tests to load: of crates outside of the workspace, bundled ones, and some that the
-//! host must refuse.
+//! Builds libraries for tests. They are libraries of crates outside of the workspace, bundled
+//! emitters as libraries, and libraries that the host must refuse.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,44 +8,45 @@ use std::sync::{Mutex, OnceLock};
 use fusebox_core::emitter::INTERFACE_VERSION;
 use fusebox_core::plugin::Note;
 
-/// The example of `examples/out-of-tree-emitter`.
+/// Returns the library of `examples/out-of-tree-emitter`.
 pub fn simple_loop() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| build("examples/out-of-tree-emitter", "simple_loop", "")).clone()
 }
 
-/// The example of `examples/reduce-emitter`.
+/// Returns the library of `examples/reduce-emitter`.
 pub fn simple_reduce() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| build("examples/reduce-emitter", "simple_reduce", "")).clone()
 }
 
-/// The example of `examples/transpose-emitter`.
+/// Returns the library of `examples/transpose-emitter`.
 pub fn simple_transpose() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| build("examples/transpose-emitter", "simple_transpose", "")).clone()
 }
 
-/// The example of `examples/attention-emitter`.
+/// Returns the library of `examples/attention-emitter`.
 pub fn attention() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| build("examples/attention-emitter", "attention_emitter", "")).clone()
 }
 
-/// The bundled loop emitter as a library.
+/// Returns the library of the bundled loop emitter.
 pub fn bundled_loop() -> PathBuf {
-    // Cargo has built it for this test: the bundle depends on the crate, and a cdylib is one of its
-    // crate types.
+    // Cargo has built this library for this test, because the bundle depends on the crate, and a
+    // cdylib is one of the crate's types.
     let own = std::env::current_exe().unwrap();
     own.with_file_name("libfusebox_emitter_loop.so")
 }
 
-/// The bundled reduce emitters as a library.
+/// Returns the library of the bundled reduce emitters.
 pub fn bundled_reduce() -> PathBuf {
     bundled_loop().with_file_name("libfusebox_emitter_reduce.so")
 }
 
-/// A variant of `testing/hostile-emitter`. The empty string names the usual one.
+/// Returns the library of a variant of `testing/hostile-emitter`. The empty string names the usual
+/// variant.
 pub fn hostile(variant: &str) -> PathBuf {
     static BUILT: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());
     let mut built = BUILT.lock().unwrap();
@@ -57,7 +58,7 @@ pub fn hostile(variant: &str) -> PathBuf {
     library
 }
 
-/// The library with another interface version in its note.
+/// Returns the bytes of the library with another interface version in its note.
 pub fn with_interface(mut library: Vec<u8>, version: u32) -> Vec<u8> {
     let known = INTERFACE_VERSION.to_le_bytes();
     let note = [&Note::MAGIC[..], &known].concat();
@@ -68,7 +69,7 @@ pub fn with_interface(mut library: Vec<u8>, version: u32) -> Vec<u8> {
     library
 }
 
-/// A shared library that is no plugin.
+/// Returns a shared library that is not a plugin.
 pub fn procedural_macro() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let files = std::fs::read_dir(own.parent().unwrap()).unwrap().filter_map(|entry| Some(entry.ok()?.path()));
@@ -76,7 +77,8 @@ pub fn procedural_macro() -> PathBuf {
     files.find(|path| path.to_string_lossy().contains("derive")).unwrap()
 }
 
-/// Builds a crate's library and copies it, as another variant would overwrite it.
+/// Builds the library of a crate and copies it, because the build of another variant would
+/// overwrite it.
 fn build(folder: &str, library: &str, variant: &str) -> PathBuf {
     // One build at a time: all builds use one target folder, which is kept between runs.
     static BUILDING: Mutex<()> = Mutex::new(());
@@ -97,7 +99,7 @@ fn build(folder: &str, library: &str, variant: &str) -> PathBuf {
     let (new, copy) = (format!("{library}-{variant}.{}", std::process::id()), format!("{library}-{variant}.so"));
     let (new, copy) = (copies.join(new), copies.join(copy));
     std::fs::copy(target.join(format!("debug/lib{library}.so")), &new).unwrap();
-    // Replaces an old copy by a rename, as another process may have the old file open.
+    // Replace an old copy by a rename, because another process may have the old file open.
     std::fs::rename(&new, &copy).unwrap();
     copy
 }

@@ -1,4 +1,5 @@
-//! An emitter's answers do not depend on its carrier.
+//! Checks that the answers of an emitter do not depend on its carrier. A carrier is a way to call
+//! an emitter: as linked code, from a library, or in an isolated process.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +12,8 @@ use fusebox_plugins::{LoadedEmitter, Origin, Produced, Registry, produce};
 use crate::built::{bundled_loop, hostile, simple_loop};
 use crate::{fusion_named, isolated_registry_of, registry_of};
 
-/// Several results, a called computation, a constant without a short text, unusual names.
+/// Fusions with several results, a called computation, a constant without a short text, and unusual
+/// names.
 const FUSIONS: [&str; 3] = [
     "HloModule a
 
@@ -51,7 +53,7 @@ fn fusions() -> Vec<Fusion> {
     parsed.map(|(i, text)| Fusion::new(format!("f{i}"), parse_module(text, "test").unwrap()).unwrap()).collect()
 }
 
-/// Verdict, plan and kernel of all fusions on all devices, as text.
+/// Returns the verdict, the plan and the kernel of all fusions for all devices, as text.
 fn answers(emitter: &LoadedEmitter) -> Vec<String> {
     let devices = [DeviceDescription::cpu(4), DeviceDescription::simt(), DeviceDescription::sm(80)];
     let mut answers = Vec::new();
@@ -60,7 +62,7 @@ fn answers(emitter: &LoadedEmitter) -> Vec<String> {
             let verdict = emitter.consider(&fusion, device).unwrap();
             let produced = produce(emitter, &fusion, device, &Configuration::default()).unwrap();
             let Produced { plan, kernel } = produced;
-            // Linked emitters return functions, others their text.
+            // Linked emitters return functions. Other emitters return the text of functions.
             answers.push(format!("{verdict:?} {plan:?} {:?} {:#}", kernel.calls, kernel.code));
         }
     }

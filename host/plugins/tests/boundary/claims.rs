@@ -1,5 +1,5 @@
-//! An emitter's claim for an operation reaches the host unchanged, linked in or as bytes. The host
-//! refuses invalid claims.
+//! Checks that the claim of an emitter for an operation reaches the host unchanged. The emitter is
+//! linked in, or it sends bytes. The host must refuse invalid claims.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Emitter for Claimant {
     }
 }
 
-/// The claims that reach the host from a linked emitter and from bytes.
+/// Returns the claims that reach the host, from a linked emitter and from bytes.
 fn carried(claim: ClaimOf) -> [Result<Option<Claim>, Failure>; 2] {
     let linked = Registry::new(vec![Box::new(Claimant(claim))]).unwrap();
     let mut bytes = Registry::default();

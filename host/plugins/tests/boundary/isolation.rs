@@ -1,5 +1,5 @@
-//! An isolated plugin takes no more time and memory than its limits allow, whatever it does with
-//! its pipes and processes.
+//! Checks that an isolated plugin takes at most the time and memory that its limits allow, whatever
+//! it does with its pipes and processes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,11 +21,11 @@ fn limits(time: Duration) -> ProcessLimits {
     ProcessLimits { time, memory: None }
 }
 
-/// Waits for the request for the description and then for another request.
+/// Shell commands that wait for the request for the description, and then for another request.
 const ASKED: &str = "head -c 6 >/dev/null; head -c 1 >/dev/null";
 
-/// A program that poses as the process of a plugin: it begins with the right answers, and then runs
-/// this shell script.
+/// A program that poses as the process of a plugin. The program first gives the right answers, and
+/// then runs a shell script.
 struct Impostor {
     _folder: tempfile::TempDir,
     program: PathBuf,
@@ -43,18 +43,18 @@ impl Impostor {
         std::fs::write(folder.path().join("frames"), frames).unwrap();
         let program = folder.path().join("program");
         let text = format!("#!/bin/sh\ncat {}\n{script}\n", folder.path().join("frames").display());
-        // Another process writes the file. Otherwise a concurrent child of this process could hold
-        // it open for writing.
+        // Another process must write the file. Otherwise a concurrent child of this process could
+        // hold the file open for writing.
         let mut shell = Command::new("sh");
         shell.args(["-c", "printf %s \"$1\" > \"$2\" && chmod +x \"$2\"", "sh", &text]).arg(&program);
         assert!(shell.status().unwrap().success());
         Impostor { _folder: folder, program }
     }
 
-    /// The error for a request about a fusion, and the time until it comes.
+    /// Returns the error for a request about a fusion, and the time until the error occurs.
     fn complaint(&self, fusion: &Fusion) -> (String, Duration) {
         let mut registry = Registry::default();
-        // This library's file does not name its emitters, so that the impostor can use any name.
+        // The file of this library does not name its emitters, so the impostor can use any name.
         registry.load_isolated(&hostile(""), &self.program, limits(TIME)).unwrap();
         let start = Instant::now();
         let failure = registry.emitters()[0].consider(fusion, &DeviceDescription::simt()).unwrap_err();
@@ -62,7 +62,7 @@ impl Impostor {
     }
 }
 
-/// A fusion whose text exceeds the capacity of a pipe.
+/// Returns a fusion whose text exceeds the capacity of a pipe.
 fn long_fusion() -> Fusion {
     let lines: String =
         (1..4000).map(|i| format!("  p{i} = f32[64] negate(p{})\n", i - 1)).collect::<Vec<_>>().join("");
@@ -121,7 +121,7 @@ fn what_it_started_ends_with_it() {
     assert!(ends(pid.trim()), "{pid}");
 }
 
-/// Whether the process has ended or ends within 5 s.
+/// Whether the process has ended, or will end within 5 s.
 fn ends(pid: &str) -> bool {
     let gone = || {
         let status = std::fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
@@ -146,8 +146,8 @@ fn one_that_takes_all_memory_meets_its_limit() {
     produce(emitter, &fusion_named("fine"), &device, &Configuration::default()).unwrap();
 }
 
-/// An isolated plugin may only start threads. In this process the same plugin has all rights of the
-/// tests.
+/// Checks that an isolated plugin may only start threads. If the same plugin is loaded into this
+/// process, it has all rights of the tests.
 #[test]
 fn files_sockets_and_programs_are_out_of_its_reach() {
     let limits = ProcessLimits { time: Duration::from_secs(60), memory: Some(4 << 30) };
@@ -163,8 +163,8 @@ fn files_sockets_and_programs_are_out_of_its_reach() {
 
 #[test]
 fn it_ends_when_the_host_does() {
-    // The host is this shell, which is killed while its plugin hangs. Its end of the pipe closes
-    // with it.
+    // This shell plays the role of the host. It is killed while its plugin hangs, and then its end
+    // of the pipe is closed.
     let serve = env!("CARGO_BIN_EXE_serve-emitter");
     let script = "mkfifo in; \"$1\" serve-emitter \"$2\" --content \"$2\" < in > out 2> err & echo $! > pid; exec 3> in; sleep 1; kill -9 $$";
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Loaded plugins that misbehave: each time the host returns an error with the plugin's name and
-//! goes on.
+//! Checks loaded plugins that misbehave. Each time, the host must return an error with the name of
+//! the plugin, and must continue.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use fusebox_plugins::{Registry, produce};
 use crate::built::hostile;
 use crate::{fusion_named, isolated_registry_of, registry_of};
 
-/// The error for a fusion of the given name.
+/// Returns the error for a fusion of this name.
 pub fn complaint(registry: &Registry, name: &str) -> String {
     let device = DeviceDescription::simt();
     let fusion = fusion_named(name);
@@ -52,7 +52,7 @@ const COMPLAINTS: [(&str, &str); 30] = [
     ("long_symbol", "the bytes of a function's name: 100001; 256 is the limit"),
     ("many_calls", "the number of functions that the kernel calls: 100000; 65536 is the limit"),
     ("huge_plan", "the bytes of its answer: "),
-    // Repeats a panic: the first one leaves no state behind.
+    // This panic is repeated, because the first panic must leave no state behind.
     ("panic_in_plan", "it panicked: index out of bounds: the len is 0 but the index is 1 (at src/lib.rs:"),
     ("overlap", "is reached twice"),
     ("out_of_bounds", "the map is (th, bl) -> (th + 1)"),

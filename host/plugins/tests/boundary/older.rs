@@ -1,4 +1,5 @@
-//! Libraries of older interfaces: built from the sources of that version, loaded by today's host.
+//! Checks libraries of older interfaces. They are built from the sources of the old version, and
+//! the present host loads them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,11 +13,12 @@ use crate::built::simple_loop;
 use crate::misbehaviour::complaint;
 use crate::{fusion_named, isolated_registry_of, registry_of};
 
-/// The last commit of each older interface, 1.0 first. Raising the interface version adds one.
+/// The last commit of each older interface, beginning with interface 1.0. If the interface version
+/// is raised, a commit must be added.
 const OLDER: [&str; (INTERFACE_VERSION % 1000) as usize] = [];
 
-/// Builds a crate's library with the core of that commit. `None` if the local history does not
-/// contain the commit.
+/// Builds the library of a crate with the core of this commit. Returns `None` if the local history
+/// does not contain the commit.
 fn library_of(commit: &str, crate_folder: &str, library: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{commit}-{library}"));
@@ -68,7 +70,7 @@ fn an_emitter_of_an_older_interface_answers_as_ever() {
     }
 }
 
-/// Misdeeds of the hostile emitters of all interfaces, and their messages.
+/// Misdeeds of the hostile emitters of all interfaces, and the messages for these misdeeds.
 const DEEDS: [(&str, &str); 9] = [
     ("panic_in_consider", "while considering fusion panic_in_consider: it panicked: considered and found wanting"),
     ("panic_in_plan", "while planning fusion panic_in_plan: it panicked: index out of bounds"),

@@ -1,4 +1,4 @@
-//! Libraries that the host refuses to load, and the messages for the user.
+//! Checks that the host refuses to load some libraries, and checks the messages for the user.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use fusebox_plugins::{FoundLibrary, PluginFile, ProcessLimits, Registry};
 use crate::built::{hostile, procedural_macro, simple_loop, simple_reduce, with_interface};
 use crate::registry_of;
 
-/// The error of loading a library. The registry must stay empty.
+/// Loads a library and returns the error. The registry must remain empty.
 fn refusal(library: &Path) -> String {
     let mut registry = Registry::default();
     let message = registry.load_library(library).unwrap_err().to_string();
@@ -19,7 +19,7 @@ fn refusal(library: &Path) -> String {
     message
 }
 
-/// Writes a file with this content.
+/// Writes a file with this content, and returns its path.
 fn file(folder: &tempfile::TempDir, name: &str, content: &[u8]) -> PathBuf {
     let path = folder.path().join(name);
     std::fs::write(&path, content).unwrap();
@@ -80,7 +80,8 @@ fn another_interface_version_names_found_wanted_and_the_command() {
     }
     let older = of_version(1);
     assert!(older.contains("found interface version 1 "), "{older}");
-    // Runs the command on a copy of the example's manifest, whose path to core does not exist.
+    // Run the command on a copy of the example's manifest. The path to core in this copy does not
+    // exist.
     let command = older.split('`').nth(1).unwrap().replace("FUSEBOX", "/fusebox");
     std::fs::write(
         folder.path().join("Cargo.toml"),
@@ -128,7 +129,7 @@ fn what_was_read_is_what_is_loaded_whatever_becomes_of_the_file() {
         let file = PluginFile::read(&path).unwrap();
         let sha256 = file.sha256().to_owned();
         assert_eq!(sha256, fusebox_plugins::inspect(&simple_loop()).unwrap().1);
-        // Replaces the file as a build does, overwrites it, or removes it.
+        // Replace the file as a build does, overwrite the file, or remove it.
         std::fs::write(folder.path().join("other.so"), std::fs::read(simple_reduce()).unwrap()).unwrap();
         std::fs::rename(folder.path().join("other.so"), &path).unwrap();
         let mut registry = Registry::default();
@@ -175,7 +176,7 @@ fn only_regular_files_are_looked_into() {
     let limits = ProcessLimits { time: std::time::Duration::from_secs(1), memory: None };
     let isolated = Registry::default().load_isolated(&fifo, Path::new("/bin/false"), limits).unwrap_err();
     assert!(isolated.is_of_another_kind(), "{isolated}");
-    // A sparse file of three gigabytes that takes the disk space of one byte.
+    // This file is sparse: it has three gigabytes, but takes the disk space of one byte.
     let mut vast = std::fs::File::create(folder.path().join("vast.so")).unwrap();
     std::io::Seek::seek(&mut vast, std::io::SeekFrom::Start(3 << 30)).unwrap();
     std::io::Write::write_all(&mut vast, b"x").unwrap();

@@ -1,4 +1,4 @@
-//! Selection of emitters, and its reasons.
+//! Checks the selection of emitters, and the reasons for it.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use fusebox_plugins::{Outcome, Override, Ranked, Registry, SelectError, Selectio
 use crate::built::{bundled_reduce, hostile, simple_loop};
 use crate::fusion_named;
 
-/// The bundled emitters, the out-of-tree emitter, two versions of the hostile one.
+/// Returns a registry with the bundled emitters, the out-of-tree emitter, and two versions of the
+/// hostile emitter.
 fn registry() -> Registry {
     let mut registry = Registry::new(fusebox_bundle::emitters()).unwrap();
     for library in [simple_loop(), hostile(""), hostile("newer")] {
@@ -29,7 +30,7 @@ fn selection_with(registry: &Registry, fusion: &str, specs: &[&str], force: bool
     select(registry, &fusion_named(fusion), &DeviceDescription::simt(), &overrides)
 }
 
-/// Names and versions in the order in which the host tries them.
+/// Returns the names and versions of the emitters, in the order in which the host tries them.
 fn order(registry: &Registry, selection: &Selection) -> Vec<String> {
     let name = |ranked: &Ranked| {
         let descriptor = registry.emitters()[ranked.emitter].descriptor();
@@ -38,14 +39,16 @@ fn order(registry: &Registry, selection: &Selection) -> Vec<String> {
     selection.order.iter().map(name).collect()
 }
 
-/// Emitters that take a fusion on request come last, and the host asks them for no plan.
+/// Checks the order of emitters. Emitters that accept a fusion only on request come last, and the
+/// host does not ask them for a plan.
 #[test]
 fn predicted_time_then_name_and_version() {
     let registry = registry();
     let selection = selection(&registry, "f", &[]).unwrap();
     let order = order(&registry, &selection);
     let loops = format!("loop {}", fusebox_bundle::emitters()[0].descriptor().version);
-    // Equal times are ordered by name, the newest version first. The simple loop takes longer.
+    // Emitters with equal times are ordered by name, and by version with the newest version first.
+    // The simple loop takes longer.
     assert_eq!(order, ["hostile 0.2.0", "hostile 0.1.0", &loops, "simple-loop 0.1.0", "twin 0.2.0", "twin 0.1.0"]);
     let seconds = |place: usize| selection.order[place].planned.as_ref().unwrap().as_ref().unwrap().1.seconds;
     assert!((0..3).all(|place| seconds(place) <= seconds(place + 1) * 1.1), "{:?}", selection.order);
@@ -160,7 +163,8 @@ fn an_unknown_emitter_is_answered_with_the_one_that_was_meant() {
     assert!(!Path::new("./missing.so").exists());
 }
 
-/// Sums of gathered rows. The prediction prefers a loop for some small number of rows.
+/// Returns a fusion that sums gathered rows. If the number of rows is small, the prediction prefers
+/// a loop.
 fn looked_up(rows: usize) -> Fusion {
     let text = format!(
         "HloModule m\n\
@@ -192,8 +196,8 @@ fn a_prediction_for_those_who_ask_for_nothing_does_not_stand_against_the_user() 
     let forced = overridden(&fusion, "reduce=serial-reduce");
     assert_eq!(forced.in_charge, Some(0));
     assert!(order(&registry, &forced)[0].starts_with("serial-reduce "), "{:?}", forced.order);
-    // This fusion is of the kind `reduce`: a choice for `loop` does not apply, although the loop
-    // emitter would take it.
+    // This fusion is of the kind `reduce`. So a choice for `loop` does not apply, although the loop
+    // emitter would accept the fusion.
     let sums = "HloModule m\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n\
                 ENTRY fused { x = f32[64,4096] parameter(0)\n zero = f32[] constant(0)\n\
                 ROOT sums = f32[64] reduce(x, zero), dimensions={1}, to_apply=add }\n";

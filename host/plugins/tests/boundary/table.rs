@@ -1,5 +1,5 @@
-//! `docs/plugins-that-fail.md`: the error for each plugin that misbehaves. `FUSEBOX_BLESS=1`
-//! updates it.
+//! Checks `docs/plugins-that-fail.md`, which lists the error for each plugin that misbehaves.
+//! `FUSEBOX_BLESS=1` updates the document.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,16 +13,16 @@ use fusebox_plugins::{Failure, LoadError, LoadedEmitter, ProcessLimits, Registry
 use crate::built::hostile;
 use crate::fusion_named;
 
-/// A plugin: its fault, its file, and the fusion for which the host asks it.
+/// A plugin, with its fault, its file, and the fusion about which the host asks the plugin.
 struct FaultyPlugin {
     title: &'static str,
     library: PathBuf,
     fusion: &'static str,
-    /// Whether this process survives the fault.
+    /// Whether the fault leaves this process alive if the plugin is loaded into it.
     in_process: bool,
 }
 
-/// Misdeeds of the usual plugin, by the fusion's name.
+/// Misdeeds of the usual plugin. The name of a fusion selects the misdeed.
 const DEEDS: [(&str, &str, bool); 19] = [
     ("fine", "fine", true),
     ("panics when it claims", "panic_in_claim", true),
@@ -52,7 +52,8 @@ fn rows(folder: &Path) -> Vec<FaultyPlugin> {
         std::fs::write(&path, bytes).unwrap();
         path
     };
-    // Bytes 18 and 19 of an ELF file name the machine; 243 is RISC-V.
+    // Bytes 18 and 19 of an ELF file contain the number of the machine. The number 243 stands for
+    // RISC-V.
     let mut foreign = usual.clone();
     foreign[18..20].copy_from_slice(&[243, 0]);
     let files = [
@@ -68,7 +69,7 @@ fn rows(folder: &Path) -> Vec<FaultyPlugin> {
     deeds.into_iter().chain(files).collect()
 }
 
-/// Sends all requests until one has no usable answer.
+/// Sends all requests. Stops at the first request without a usable answer.
 fn ask(emitter: &LoadedEmitter, region: Fusion) -> Result<(), Failure> {
     let device = DeviceDescription::simt();
     let anchor = region.computation().root;
@@ -80,8 +81,8 @@ fn ask(emitter: &LoadedEmitter, region: Fusion) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Finds faults in usable answers as `fusebox check-emitter` does: asks twice, simulates the
-/// kernel, and compares its result with the interpreter's.
+/// Finds faults in usable answers, as `fusebox check-emitter` does. Asks each question twice,
+/// simulates the kernel, and compares the result of the kernel with that of the interpreter.
 fn examined(registry: Registry, name: &str) -> Result<(), String> {
     let device = DeviceDescription::simt();
     planned(&registry.emitters()[0], &fusion_named(name), &device).map_err(|error| error.to_string())?;

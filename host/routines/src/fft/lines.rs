@@ -36,8 +36,8 @@ pub(super) trait LineTransform: Sync {
     /// Returns the length of the line read and of the line written, in elements.
     fn lengths(&self) -> (usize, usize);
 
-    /// Allocates scratch memory for a transform. Its content before and after the transform is
-    /// undefined.
+    /// Allocates scratch memory for a transform. The content of the scratch memory is undefined
+    /// before and after the transform.
     fn scratch(&self) -> Result<Self::Scratch, RoutineError>;
 
     fn transform(&self, input: &[Self::Input], output: &mut [Self::Output], scratch: &mut Self::Scratch);
@@ -84,8 +84,8 @@ impl<T: TransformReal> LineTransform for ComplexLine<T> {
     }
 }
 
-/// Transform of a real line of length `n`. The result is the first `n/2+1` elements of the complex
-/// transform, which determine the others.
+/// Transform of a real line of length `n`. The result consists of the first `n/2+1` elements of the
+/// complex transform. They determine the other elements.
 pub(super) struct FromRealLine<T> {
     plan: Arc<dyn RealToComplex<T>>,
 }
@@ -116,10 +116,10 @@ impl<T: TransformReal> LineTransform for FromRealLine<T> {
     }
 }
 
-/// Inverse transform to a real line of length `n`, divided by `n`. The input is the first `n/2+1`
-/// elements of a complex line. The other elements of that line are conjugates of these, so the
-/// first element and, for an even `n`, the middle element must be real. The transform ignores the
-/// imaginary parts of these two elements.
+/// Inverse transform to a real line of length `n`, divided by `n`. The input consists of the first
+/// `n/2+1` elements of a complex line. The other elements of that line are conjugates of input
+/// elements. So the first element must be real, and the middle element too if `n` is even. The
+/// transform ignores the imaginary parts of these two elements.
 pub(super) struct ToRealLine<T> {
     plan: Arc<dyn ComplexToReal<T>>,
     scale: T,

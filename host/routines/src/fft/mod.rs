@@ -27,8 +27,8 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let (operand, result) = (operation.argument(0)?, operation.result(0)?);
     let lengths = length.iter().map(|&n| usize::try_from(n)).collect::<Result<Vec<usize>, _>>();
     let lengths = lengths.map_err(|_| Unsupported::new("fft_length beyond the host's memory"))?;
-    // The size of a plan grows with the lengths. A result without elements needs no plan, so the
-    // length 0 replaces its lengths.
+    // A plan for long lines is large. A result without elements needs no plan, so the length 0
+    // replaces its lengths.
     let lengths = if result.element_count() == 0 { vec![0] } else { lengths };
     Ok(match operand.element_type {
         ElementType::F32 | ElementType::C64 => Box::new(FourierTransform::<f32>::new(*kind, lengths)),
@@ -42,7 +42,7 @@ struct FourierTransform<T> {
     kind: FftType,
     lengths: Vec<usize>,
     passes: TransformPasses<T>,
-    /// Two buffers for values between passes. They are kept from run to run, to avoid new
+    /// Two buffers for values between passes. The next run reuses the buffers, to avoid new
     /// allocations.
     between: Mutex<[Vec<Complex<T>>; 2]>,
 }
@@ -136,8 +136,8 @@ impl<T: TransformReal> TransformPasses<T> {
                 rotate(last, 1, input, rows, workers)?;
                 let rotated = sized(second, output.len())?;
                 rotations(others, *half, rows, rotated, output, workers)?;
-                // The dimension that the first pass has transformed is now in front of the others.
-                // This pass moves the dimension back to the end.
+                // The first pass has transformed the last dimension, which is now in front of the
+                // others. This pass moves that dimension back to the end.
                 let back = CopiedLine { length: *half, element: PhantomData };
                 rotate(&back, product(others), rotated, output, workers)
             }
@@ -156,8 +156,8 @@ impl<T: TransformReal> TransformPasses<T> {
     }
 }
 
-/// Returns `memory` as a slice of `count` elements, whose content is undefined. Reallocates
-/// `memory` if it has another length.
+/// Returns `memory` as a slice of `count` elements. The content of the slice is undefined.
+/// Reallocates `memory` if its length differs from `count`.
 fn sized<T: TransformReal>(memory: &mut Vec<Complex<T>>, count: usize) -> Result<&mut [Complex<T>], RoutineError> {
     if memory.len() != count {
         *memory = scratch(count)?;

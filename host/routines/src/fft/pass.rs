@@ -11,12 +11,13 @@ use crate::{RoutineError, Workers, scratch, try_for_each};
 /// Approximate number of elements that a thread transforms per part. Parts of this size cost little
 /// to distribute among threads.
 const PART: usize = 1 << 13;
-/// Number of interleaved lines that are gathered at once. Their elements of equal index are
-/// adjacent and fill two cache lines, if the elements have the smallest size, 8 bytes.
+/// Number of interleaved lines that are gathered at once. The elements with equal index in these
+/// lines are adjacent. They fill at least two cache lines, because an element has at least 8 bytes.
 const BLOCK: usize = 16;
 
 /// Transforms the middle dimension of an array of shape `(outer, length, inner)`. The output has
-/// the shape `(outer, inner, length)`. `line` determines the length in the input and in the output.
+/// the shape `(outer, inner, length)`. `line` determines two values of `length`, one for the input
+/// and one for the output.
 pub(super) fn rotate<L: LineTransform>(
     line: &L,
     inner: usize,
@@ -52,8 +53,8 @@ fn rows<L: LineTransform>(
     })
 }
 
-/// Transforms interleaved lines: elements of equal index in neighbouring lines are adjacent in
-/// memory. Gathers each line into contiguous memory first.
+/// Transforms interleaved lines. In interleaved lines, elements with equal index in neighbouring
+/// lines are adjacent in memory. Gathers each line into contiguous memory first.
 fn columns<L: LineTransform>(
     line: &L,
     inner: usize,

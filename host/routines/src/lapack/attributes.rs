@@ -23,14 +23,15 @@ impl<'a> RequiredAttributes<'a> {
         self.0.get(name)?.ok_or_else(missing)
     }
 
-    /// Returns the letter that an attribute holds as a character code, in upper case.
+    /// Returns the letter that an attribute holds. The attribute is a character code. The letter is
+    /// returned in upper case.
     pub fn letter(&self, name: &str) -> Result<char, Unsupported> {
         let code: i64 = self.get(name)?;
         let wrong = |_| Unsupported::new(format!("`{name} = {code}` in backend_config: expected the code of a letter"));
         u8::try_from(code).map(|code| char::from(code).to_ascii_uppercase()).map_err(wrong)
     }
 
-    /// Whether the attribute is the letter `first`. Fails unless the attribute is `first` or
+    /// Whether the attribute is the letter `first`. Fails if the attribute is neither `first` nor
     /// `second`.
     pub fn is_first(&self, name: &str, [first, second]: [char; 2]) -> Result<bool, Unsupported> {
         match self.letter(name)? {

@@ -9,7 +9,8 @@ pub(super) fn write_status(result: &mut [u8], status: usize) -> Result<(), Routi
     write(result, &[i32::try_from(status).unwrap_or(i32::MAX)])
 }
 
-/// Writes all elements of a result. Fails if their number differs from the size of the result.
+/// Writes all elements of a result. Fails if the number of `values` differs from the number of
+/// elements of the result.
 pub(super) fn write<T: Pod>(result: &mut [u8], values: &[T]) -> Result<(), RoutineError> {
     let result = elements_mut::<T>(result)?;
     if result.len() != values.len() {

@@ -14,14 +14,14 @@ use crate::linalg::scalar::Scalar;
 use crate::linalg::{hessenberg, tridiagonal};
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
-/// Reduction of a square matrix to Hessenberg form. The results are one matrix that holds both the
-/// form and the reflectors, then the taus, then a status. The reflectors are below the first
-/// subdiagonal.
+/// Reduction of a square matrix to Hessenberg form. The first result is a matrix that holds the
+/// form and, below the first subdiagonal, the reflectors. The other results are the taus and a
+/// status.
 #[derive(Debug)]
 struct Hessenberg<T> {
     n: usize,
-    /// Range of rows and columns to reduce. The matrix must already be triangular outside this
-    /// range.
+    /// Range of rows and columns to reduce. Outside this range, the matrix must already be
+    /// triangular.
     active: std::ops::Range<usize>,
     of: ElementMarker<T>,
 }
@@ -67,9 +67,9 @@ pub(super) fn gehrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     form.routine(Hessenberg::<T> { n, active, of: PhantomData })
 }
 
-/// Reduction of a Hermitian matrix to tridiagonal form. The results are one matrix that holds both
-/// the form and the reflectors, then the main diagonal, the off-diagonal, the taus and a status.
-/// The reflectors are outside the form's diagonals.
+/// Reduction of a Hermitian matrix to tridiagonal form. The first result is a matrix that holds the
+/// form and, outside the form's diagonals, the reflectors. The other results are the main diagonal,
+/// the off-diagonal, the taus and a status.
 #[derive(Debug)]
 struct Tridiagonal<T> {
     n: usize,

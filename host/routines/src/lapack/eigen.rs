@@ -72,9 +72,9 @@ pub(super) fn syevd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
     form.routine(Symmetric::<T> { n, lower, vectors, of: PhantomData })
 }
 
-/// Singular values and optional singular vectors. The results are LAPACK's overwritten matrix
-/// (always zeros here), the singular values in descending order, the left singular vectors, the
-/// adjoint of the right singular vectors, and a status.
+/// Singular values and optional singular vectors. The first result is the matrix that LAPACK
+/// overwrites. Here it is always zero. The other results are the singular values in descending
+/// order, the left singular vectors, the adjoint of the right singular vectors, and a status.
 #[derive(Debug)]
 struct SingularValues<T> {
     rows: usize,
@@ -131,7 +131,8 @@ pub(super) fn gesdd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
     };
     let (left, right) = (form.result_matrix(2, ty)?, form.result_matrix(3, ty)?);
     let fits = match vectors {
-        // The program does not read the vectors, so their results may have any shape.
+        // The program does not read the results for singular vectors, so these results may have any
+        // shape.
         SingularVectors::None => true,
         SingularVectors::Thin => (left, right) == ([rows, size], [size, columns]),
         SingularVectors::Full => (left, right) == ([rows, rows], [columns, columns]),
@@ -184,7 +185,8 @@ impl<T: HasSchurForm> PerMatrix for Schur<T> {
     }
 }
 
-/// Writes eigenvalues to one complex result, or their real and imaginary parts to two real results.
+/// Writes eigenvalues to one complex result, or the real and imaginary parts of the eigenvalues to
+/// two real results.
 fn write_values<T: HasSchurForm>(results: &mut [&mut [u8]], values: &[T::Eigen]) -> Result<(), RoutineError> {
     match results {
         [both] => write(both, values),
@@ -196,7 +198,8 @@ fn write_values<T: HasSchurForm>(results: &mut [&mut [u8]], values: &[T::Eigen])
     }
 }
 
-/// Returns the types of the results that hold eigenvalues, if the matrix has elements of type `ty`.
+/// Returns the element types of the results that hold eigenvalues. `ty` is the element type of the
+/// matrix.
 fn types_of_values(ty: ElementType) -> Vec<ElementType> {
     if ty.is_complex() { vec![ty] } else { vec![ty, ty] }
 }

@@ -1,8 +1,8 @@
 //! Implements the LAPACK functions that JAX calls on cpus, for example `lapack_dgetrf_ffi`.
 //!
-//! Operands and results have leading batch dimensions. The results have LAPACK's format: packed
-//! factors, pivots numbered from 1, and reflectors with their scalar factors (taus). The last
-//! result of most functions is a status, which is zero on success.
+//! Operands and results have leading batch dimensions. The results have LAPACK's format. Factors
+//! are packed into one matrix, pivots are numbered from 1, and each reflector has a scalar factor
+//! (tau). The last result of most functions is a status, which is zero on success.
 
 mod attributes;
 mod call;

@@ -1,5 +1,5 @@
-//! Computes QR factorisations, unitary matrices from their reflectors, and products with these
-//! unitary matrices.
+//! Computes QR factorisations. Also computes unitary matrices from their reflectors, and products
+//! with these unitary matrices.
 
 use std::marker::PhantomData;
 
@@ -16,7 +16,7 @@ use crate::linalg::scalar::Scalar;
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
 /// QR factorisation. The results are the packed factors and the taus. With column pivoting, the
-/// order of the columns is another result, between these two.
+/// order of the columns is another result, between the factors and the taus.
 #[derive(Debug)]
 struct Qr<T> {
     rows: usize,
@@ -75,7 +75,7 @@ pub(super) fn geqp3<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     form.routine(Qr::<T> { rows, columns, pivoted: true, of: PhantomData })
 }
 
-/// Computes the first columns of a product of reflectors, which is a unitary matrix.
+/// Computes the first columns of a product of reflectors. This product is a unitary matrix.
 #[derive(Debug)]
 struct Unitary<T> {
     rows: usize,
@@ -121,8 +121,8 @@ pub(super) fn orgqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
 /// adjoint of this product.
 #[derive(Debug)]
 struct TimesUnitary<T> {
-    /// Numbers of rows and columns, of the matrix that holds the reflectors (`packed`) and of the
-    /// matrix to multiply (`matrix`).
+    /// Numbers of rows and columns of two matrices. The matrix `packed` holds the reflectors, and
+    /// `matrix` is the matrix to multiply.
     packed: [usize; 2],
     matrix: [usize; 2],
     left: bool,

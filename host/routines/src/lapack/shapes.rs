@@ -17,8 +17,8 @@ pub(super) struct CallShapes<'a> {
 
 impl<'a> CallShapes<'a> {
     /// Reads the batch dimensions from the first operand. `ranks` holds, for each operand, the
-    /// number of dimensions that follow the batch dimensions. Fails if an operand has other
-    /// dimensions.
+    /// number of dimensions that follow the batch dimensions. Fails if an operand has other batch
+    /// dimensions or another rank.
     pub fn new(operation: &'a Operation<'a>, ranks: &[usize]) -> Result<Self, Unsupported> {
         operation.takes_arrays(ranks.len())?;
         let first = operation.argument(0)?;
@@ -53,8 +53,8 @@ impl<'a> CallShapes<'a> {
         }
     }
 
-    /// Returns the length of operand `number`. Fails if the operand is not a vector of elements
-    /// `ty`.
+    /// Returns the length of operand `number`. Fails if the operand is not a vector of elements of
+    /// type `ty`.
     pub fn vector(&self, number: usize, ty: ElementType) -> Result<usize, Unsupported> {
         self.sizes::<1>(self.operation.argument(number)?, ty).map(|[length]| length)
     }

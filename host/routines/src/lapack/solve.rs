@@ -28,9 +28,9 @@ pub(super) type ElementMarker<T> = PhantomData<fn() -> T>;
 struct Cholesky<T> {
     n: usize,
     lower: bool,
-    /// Whether the results are those of HLO's `cholesky`, not those of LAPACK. HLO's operation sets
-    /// the other triangle to zero, and sets all elements to NaN if the matrix has no factor.
-    /// LAPACK's function leaves the other triangle unchanged, and returns a status.
+    /// Whether the results are defined by HLO's `cholesky`, not by LAPACK. HLO's operation sets the
+    /// other triangle to zero, and sets all elements to NaN if the matrix has no factor. LAPACK's
+    /// function leaves the other triangle unchanged, and returns a status.
     clean: bool,
     of: ElementMarker<T>,
 }
@@ -76,8 +76,8 @@ impl<T: Scalar> PerMatrix for Cholesky<T> {
 }
 
 impl<T: Scalar> Cholesky<T> {
-    /// Copies the other triangle from the input. Depending on the processor's instructions, the
-    /// crate faer may overwrite elements next to a triangle that it computes.
+    /// Copies the triangle that the factorisation does not compute from the input to the result. On
+    /// some processors, the crate faer overwrites elements next to the computed triangle.
     fn restore_other_triangle(&self, input: &[T], result: &mut [T]) {
         let rows = input.chunks_exact(self.n.max(1)).zip(result.chunks_exact_mut(self.n.max(1)));
         for (row, (given, found)) in rows.enumerate() {
@@ -155,7 +155,7 @@ pub(super) fn getrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
 struct TriangularSolve<T> {
     /// Number of rows and of columns of the triangular matrix `a`.
     n: usize,
-    /// Number of columns of `b` if `a` is on the left, else number of rows of `b`.
+    /// Number of right-hand sides: the columns of `b` if `a` is on the left, else the rows of `b`.
     count: usize,
     system: TriangularSystem,
     of: ElementMarker<T>,

@@ -1,5 +1,5 @@
-//! Describes the triangular system that an instruction solves. The attributes of HLO's
-//! `triangular-solve` and of LAPACK's `trsm` differ, and both are converted to one description.
+//! Describes the triangular system that an instruction solves. HLO's `triangular-solve` and
+//! LAPACK's `trsm` have different attributes. Both are converted to one description.
 
 use fusebox_core::hlo::{Instruction, Op, Transpose};
 
@@ -54,9 +54,8 @@ impl TriangularSystem {
         })
     }
 
-    /// Whether `a` is read transposed once the system has the form in which the triangular matrix
-    /// is on the left. In this form, `x op(a) = b` is `op(a)ᵀ xᵀ = bᵀ`, and the rows of `b` are the
-    /// columns of `bᵀ`.
+    /// Whether the solver reads `a` transposed. The solver needs the triangular matrix on the left,
+    /// so it solves `x op(a) = b` as `op(a)ᵀ xᵀ = bᵀ`. The columns of `bᵀ` are the rows of `b`.
     pub fn is_transposed(self) -> bool {
         (self.transpose_a == Transpose::None) != self.left_side
     }

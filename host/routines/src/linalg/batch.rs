@@ -25,8 +25,8 @@ pub(crate) struct Batched<F> {
     pub each: F,
 }
 
-/// Minimum number of arithmetic operations per part. Parts of this size cost little to distribute
-/// among threads.
+/// Minimum number of arithmetic operations per part. Parts of this size can be distributed among
+/// threads at little cost.
 const PART: usize = 1 << 15;
 
 impl<F: PerMatrix> Routine for Batched<F> {

@@ -8,8 +8,8 @@ use super::scalar::{Scalar, real};
 use super::vectors::{halves, subtract_multiple, wide};
 use crate::{RoutineError, Workers};
 
-/// Maximum number of columns that are factorised column by column. More columns are split into two
-/// halves.
+/// Maximum number of columns that are factorised column by column. A larger number of columns is
+/// split into two halves.
 const NARROW: usize = 16;
 /// Number of columns that are factorised before the rest of the matrix is updated.
 const BLOCK: usize = 128;
@@ -18,7 +18,7 @@ const BLOCK: usize = 128;
 /// unchanged.
 ///
 /// If the matrix is not positive definite, returns the order of the first leading minor that is not
-/// positive, counted from 1. The content of the lower triangle is then undefined.
+/// positive. Orders are counted from 1. The content of the lower triangle is then undefined.
 pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> Result<Option<usize>, RoutineError> {
     let n = a.rows();
     for start in (0..n).step_by(BLOCK) {
@@ -52,8 +52,9 @@ fn block<T: Scalar>(
     block(a, second.start, second.end, workers)
 }
 
-/// Computes rows `middle..end` of the factor's columns `start..middle`. Subtracts the product of
-/// these rows with their adjoint from rows and columns `middle..end` of the matrix.
+/// Computes a panel of the factor: rows `middle..end` of columns `start..middle`. Multiplies this
+/// panel by its adjoint, and subtracts the product from rows and columns `middle..end` of the
+/// matrix.
 fn update<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,
@@ -83,8 +84,8 @@ fn narrow<T: Scalar>(a: &mut Matrix<T>, start: usize, end: usize) -> Option<usiz
     let height = a.rows();
     for j in start..end {
         let pivot = a[(j, j)].re();
-        // A NaN pivot is an error. An infinite pivot is valid, as for LAPACK, and results in zeros
-        // below it.
+        // A NaN pivot is an error. An infinite pivot is valid, as in LAPACK. The elements below an
+        // infinite pivot become zero.
         let is_positive = pivot > real(0.0);
         if !is_positive {
             return Some(j + 1);

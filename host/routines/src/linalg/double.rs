@@ -1,5 +1,6 @@
 //! Computes eigenvalues and singular values of single-precision matrices in double precision. In
-//! single precision, the rounding errors of the crate faer are 10 to 100 times those of LAPACK.
+//! single precision, the rounding errors of the crate faer are 10 to 100 times as large as those of
+//! LAPACK.
 
 use num_complex::Complex;
 

@@ -1,7 +1,7 @@
 //! Computes eigenvectors of Schur forms.
 //!
-//! An eigenvector follows by substitution, which starts at the row of the eigenvalue. If the matrix
-//! does not have a full set of eigenvectors, elements may grow until they overflow. The
+//! An eigenvector is computed by substitution, which starts at the row of the eigenvalue. If the
+//! matrix does not have a full set of eigenvectors, elements may grow until they overflow. The
 //! substitution therefore scales a vector with large elements down. The scale is arbitrary, because
 //! only the direction of the vector matters.
 
@@ -47,11 +47,11 @@ pub(crate) enum EigenvectorSide {
     Right,
 }
 
-/// A quasi-triangular matrix: its diagonal blocks have one or two rows. Below the diagonal, only
-/// blocks of two rows have a nonzero element.
+/// A quasi-triangular matrix. Its diagonal blocks have one or two rows. Below the diagonal, only
+/// the diagonal blocks of two rows have a nonzero element.
 pub(crate) struct SchurForm<'a, E: Scalar> {
     t: &'a Matrix<E>,
-    /// Minimum magnitude of a pivot. This value replaces smaller pivots.
+    /// Minimum magnitude of a pivot. A smaller pivot is replaced by this value.
     least: E::Real,
 }
 
@@ -70,8 +70,8 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         i + 1 < self.t.rows() && self.t[(i + 1, i)] != E::nothing()
     }
 
-    /// Computes the remaining elements of an eigenvector. On entry, the elements in the rows
-    /// `given` of the eigenvalue are set and all other elements are zero.
+    /// Computes the remaining elements of an eigenvector. `given` holds the rows of the eigenvalue.
+    /// On entry, the elements in these rows are set, and all other elements are zero.
     pub fn complete<S: Embed<E> + Scalar<Real = E::Real>>(
         &self,
         value: S,
@@ -149,8 +149,8 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         x.divided_by(pivot)
     }
 
-    /// Solves the two equations of the diagonal block in rows `i` and `i + 1`, or of the transposed
-    /// block, with complete pivoting.
+    /// Solves, with complete pivoting, the two equations of the diagonal block in rows `i` and `i +
+    /// 1`. If `transpose` is true, solves the equations of the transposed block.
     #[inline(always)]
     fn solve_block<S>(&self, i: usize, value: S, x: &mut [S], transpose: bool)
     where
@@ -204,8 +204,8 @@ fn shrink<S: Scalar>(x: &mut [S], from: usize, to: usize) {
     }
 }
 
-/// Normalises the columns: multiplies each column by a factor that makes its length one and its
-/// largest element real.
+/// Normalises the columns: multiplies each column by a factor, so that the length of the column
+/// becomes one and its largest element becomes real.
 pub(crate) fn normalise<S: Scalar>(vectors: &mut Matrix<S>) {
     for j in 0..vectors.columns() {
         let column = vectors.column_mut(j);

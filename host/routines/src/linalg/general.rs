@@ -16,13 +16,13 @@ pub(crate) trait HasSchurForm: Scalar {
     /// Type of the eigenvalues, and of the elements of the eigenvectors.
     type Eigen: Scalar<Real = Self::Real>;
 
-    /// Converts the Hessenberg matrix `h` to its Schur form, multiplies `q` by the matrix of this
-    /// transformation, and returns the eigenvalues. If the iteration does not converge, returns the
-    /// number of the last row that has not converged. Rows are numbered from 1.
+    /// Converts the Hessenberg matrix `h` to its Schur form, and multiplies `q` by the matrix of
+    /// this transformation. Returns the eigenvalues. If the iteration does not converge, returns
+    /// the number of the last row that has not converged, counted from 1.
     fn iterate(h: &mut Matrix<Self>, q: &mut Matrix<Self>) -> Result<Vec<Self::Eigen>, usize>;
 
-    /// Returns the eigenvectors of the matrix whose Schur form is `t` and whose unitary matrix is
-    /// `q`. The eigenvectors are columns and are not normalised.
+    /// Returns the eigenvectors of a matrix. `t` is the Schur form of the matrix, and `q` is the
+    /// unitary matrix of this form. The eigenvectors are columns and are not normalised.
     fn vectors(
         t: &Matrix<Self>,
         q: &Matrix<Self>,
@@ -40,9 +40,9 @@ pub(crate) struct SchurDecomposition<T: HasSchurForm> {
     pub values: Vec<T::Eigen>,
 }
 
-/// Returns the Schur form of a matrix. If the matrix is not finite or the iteration does not
-/// converge, returns LAPACK's status: the number of the last row that has not converged, counted
-/// from 1.
+/// Returns the Schur form of a matrix. If the matrix has non-finite elements or the iteration does
+/// not converge, returns LAPACK's status. The status is the number of the last row that has not
+/// converged, counted from 1.
 pub(crate) fn schur<T: HasSchurForm>(
     mut a: Matrix<T>,
     workers: &dyn Workers,
@@ -63,7 +63,8 @@ pub(crate) fn schur<T: HasSchurForm>(
     }))
 }
 
-/// Eigenvalues, and eigenvectors of length one whose largest component is real.
+/// Eigenvalues and eigenvectors. Each eigenvector has length one, and its largest component is
+/// real.
 #[derive(Debug)]
 pub(crate) struct EigenDecomposition<T: HasSchurForm> {
     pub values: Vec<T::Eigen>,
@@ -97,8 +98,8 @@ pub(crate) fn eigen<T: HasSchurForm>(
     Ok(Ok(EigenDecomposition { values, left, right }))
 }
 
-/// Returns the eigenvectors of a matrix with the triangular Schur form `t`. Form and eigenvectors
-/// have the same element type.
+/// Returns the eigenvectors of a matrix with the triangular Schur form `t`. The Schur form and the
+/// eigenvectors have the same element type.
 fn triangular_vectors<T: Scalar>(
     t: &Matrix<T>,
     q: &Matrix<T>,
@@ -127,8 +128,8 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
 ) -> Result<Matrix<C>, RoutineError> {
     let n = t.rows();
     let form = SchurForm::new(t);
-    // A pair of conjugate eigenvectors uses two columns: the first holds the real parts, the second
-    // the imaginary parts.
+    // A pair of conjugate eigenvectors uses two columns. The first column holds the real parts, and
+    // the second column holds the imaginary parts.
     let mut x = Matrix::<R>::zeros(n, n)?;
     let mut pair = scratch::<C>(n)?;
     let mut j = 0;
@@ -166,9 +167,9 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
     Ok(vectors)
 }
 
-/// Returns the two elements of an eigenvector in the rows of its eigenvalue's block. The eigenvalue
-/// is the one with a positive imaginary part. `above` and `below` are the off-diagonal elements of
-/// the block.
+/// Returns two elements of an eigenvector: those in the rows of the eigenvalue's block. The
+/// eigenvalue is the one with a positive imaginary part among the block's two eigenvalues. `above`
+/// and `below` are the off-diagonal elements of the block.
 fn first_elements<C: Scalar>(above: C::Real, below: C::Real, imaginary: C::Real, side: EigenvectorSide) -> (C, C) {
     let zero = real::<C::Real>(0.0);
     let one = real::<C::Real>(1.0);

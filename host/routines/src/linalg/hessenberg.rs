@@ -9,7 +9,7 @@ use crate::{RoutineError, Workers, scratch};
 
 /// Replaces a matrix by its Hessenberg form. Stores the tails of the reflectors below the first
 /// subdiagonal. Outside rows and columns `low..high`, the matrix must already be upper triangular.
-/// Returns the taus, whose number is the number of rows minus one.
+/// Returns the taus. Their number is one less than the number of rows.
 pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>, low: usize, high: usize) -> Result<Vec<T>, RoutineError> {
     let mut taus = scratch(a.rows().saturating_sub(1))?;
     let mut products = scratch(a.rows())?;
@@ -48,8 +48,8 @@ fn step<T: Scalar>(a: &mut Matrix<T>, j: usize, high: usize, products: &mut [T])
     tau
 }
 
-/// Returns the unitary matrix of a reduction by [`reduce`]. Replaces the tails of the reflectors in
-/// `a` by zeros.
+/// Returns the unitary matrix of a reduction that [`reduce`] has computed. Replaces the tails of
+/// the reflectors in `a` by zeros.
 pub(crate) fn expand<T: Scalar>(
     a: &mut Matrix<T>,
     taus: &[T],
@@ -63,8 +63,8 @@ pub(crate) fn expand<T: Scalar>(
     Ok(q)
 }
 
-/// Returns the product of the reflectors whose tails [`reduce`] has stored below the first
-/// subdiagonal of `a`.
+/// Returns the product of the reflectors that [`reduce`] has computed. Their tails are below the
+/// first subdiagonal of `a`.
 pub(crate) fn unitary_below<T: Scalar>(
     a: &Matrix<T>,
     taus: &[T],

@@ -8,8 +8,8 @@ use super::scalar::{Scalar, real};
 use super::vectors::{halves, subtract_multiple, wide};
 use crate::{RoutineError, Workers};
 
-/// Maximum number of columns that are factorised column by column. More columns are split into two
-/// halves.
+/// Maximum number of columns that are factorised column by column. A larger number of columns is
+/// split into two halves.
 const NARROW: usize = 8;
 
 /// The row exchanges of a factorisation, and whether the matrix is singular.
@@ -18,8 +18,8 @@ pub(crate) struct Pivots {
     /// For each `i`, the row that is exchanged with row `i` before column `i` is eliminated. Rows
     /// are numbered from 0.
     pub rows: Vec<usize>,
-    /// Number of the first column whose pivot is zero, counted from 1; 0 if there is no such
-    /// column.
+    /// Number of the first column with a zero pivot, counted from 1. This number is 0 if no pivot
+    /// is zero.
     pub singular: usize,
 }
 
@@ -36,8 +36,8 @@ pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> 
     Ok(pivots)
 }
 
-/// Factorises columns `start..end`, in the rows from `start` on. Factorises the first half of the
-/// columns, updates the second half, and then factorises the second half.
+/// Factorises columns `start..end` in the rows that begin with row `start`. Factorises the first
+/// half of the columns, updates the second half, and then factorises the second half.
 fn columns<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,
@@ -60,8 +60,8 @@ fn columns<T: Scalar>(
     Ok(())
 }
 
-/// Eliminates the factorised columns `start..middle` from columns `middle..end`: solves for the
-/// rows of U, and subtracts the product of L and these rows from the rows below.
+/// Eliminates the factorised columns `start..middle` from columns `middle..end`. For this, computes
+/// rows `start..middle` of U, and subtracts the product of L and these rows from the rows below.
 fn update<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,
@@ -88,8 +88,8 @@ fn update<T: Scalar>(
     add_product(right, height, middle..height, -T::unit(), below, above.view(), workers)
 }
 
-/// Exchanges rows in the columns `columns`, as the factorisation of columns `start..end` has
-/// exchanged them.
+/// Exchanges rows in the columns `columns`. The factorisation of columns `start..end` has exchanged
+/// the same rows.
 fn exchange<T: Scalar>(a: &mut Matrix<T>, pivots: &[usize], start: usize, end: usize, columns: std::ops::Range<usize>) {
     for j in columns {
         let column = a.column_mut(j);

@@ -17,7 +17,7 @@ pub(crate) struct Matrix<T> {
 }
 
 impl<T: Scalar> Matrix<T> {
-    /// Returns a matrix of zeros. Like all constructors, fails if memory is short.
+    /// Returns a matrix of zeros. All constructors fail if memory is short.
     pub fn zeros(rows: usize, columns: usize) -> Result<Self, RoutineError> {
         Ok(Matrix { rows, columns, elements: scratch(rows.saturating_mul(columns))? })
     }
@@ -34,7 +34,7 @@ impl<T: Scalar> Matrix<T> {
         Ok(copy)
     }
 
-    /// Returns the matrix whose elements are the results of `of` on the elements of `self`.
+    /// Applies `of` to each element, and returns the matrix of the results.
     pub fn map<U: Scalar>(&self, of: impl Fn(T) -> U) -> Result<Matrix<U>, RoutineError> {
         let mut mapped = Matrix::zeros(self.rows, self.columns)?;
         mapped.elements.iter_mut().zip(&self.elements).for_each(|(to, from)| *to = of(*from));
@@ -51,8 +51,8 @@ impl<T: Scalar> Matrix<T> {
         Ok(matrix)
     }
 
-    /// Creates the adjoint of the matrix whose row-major elements are `elements`. `rows` and
-    /// `columns` are the numbers of rows and columns of the adjoint.
+    /// Creates the adjoint of a matrix. `elements` are the elements of this matrix in row-major
+    /// order. `rows` and `columns` are the numbers of rows and columns of the adjoint.
     pub fn adjoint_from_rows(elements: &[T], rows: usize, columns: usize) -> Result<Self, RoutineError> {
         let mut matrix = Matrix::zeros(rows, columns)?;
         if elements.len() != matrix.elements.len() {
@@ -147,7 +147,7 @@ impl<T: Scalar> Matrix<T> {
 
     /// Calls [`scale_to_unit`](Matrix::scale_to_unit) if the largest element is so large or so
     /// small that its square could overflow or underflow. Returns the factor that undoes the
-    /// scaling, which is one if the matrix is not scaled.
+    /// scaling. This factor is one if the matrix is not scaled.
     pub fn scale_into_range(&mut self) -> T::Real {
         let (low, high) = safe_range::<T::Real>();
         if (low..=high).contains(&self.largest()) { real(1.0) } else { self.scale_to_unit() }
@@ -173,8 +173,8 @@ impl<T: Scalar> Matrix<T> {
     }
 }
 
-/// Returns a range of magnitudes. The squares of these magnitudes, and their products with the
-/// precision, are normal numbers.
+/// Returns a range of magnitudes. The square of each magnitude is a normal number, and so is the
+/// product of this square and the precision.
 fn safe_range<R: Real>() -> (R, R) {
     let high = Float::exp2(Float::floor(Float::log2(<R as Float>::max_value()) / real::<R>(4.0)));
     (real::<R>(1.0) / high, high)

@@ -1,9 +1,10 @@
 //! Implements linear algebra on dense matrices.
 //!
-//! Factorisations follow LAPACK's conventions wherever these affect results of a program. The crate
-//! faer computes large products, eigenvalues of Hermitian matrices, and singular values. This
-//! module implements the operations that faer lacks, and those whose results in faer differ from
-//! LAPACK's. Only the shapes determine how work is split among threads.
+//! Factorisations follow LAPACK's conventions if these conventions affect the results of a program.
+//! The crate faer computes large products, eigenvalues of Hermitian matrices, and singular values.
+//! This module implements two kinds of operations: operations that faer lacks, and operations for
+//! which the results of faer and LAPACK differ. Only the shapes determine how work is split among
+//! threads.
 //!
 //! ```text
 //! scalar, matrix, vectors   numbers, matrices, loops over vectors

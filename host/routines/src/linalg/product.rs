@@ -1,5 +1,5 @@
-//! Computes matrix products and solves triangular systems. Large ones are distributed among several
-//! threads.
+//! Computes matrix products and solves triangular systems. Large products and systems are
+//! distributed among several threads.
 //!
 //! The columns of a result are split into pieces, one per call of the crate faer. The width of a
 //! piece depends only on the shapes.
@@ -21,7 +21,7 @@ use crate::{RoutineError, Workers, try_for_each};
 /// Minimum number of multiplications to compute a piece of a result.
 const PIECE: usize = 1 << 20;
 
-/// Returns the number of columns per piece, if each column costs `cost` multiplications.
+/// Returns the number of columns per piece. `cost` is the number of multiplications per column.
 fn width(columns: usize, cost: usize) -> usize {
     let least = PIECE / cost.max(1) + 1;
     least.next_multiple_of(16).min(columns.max(1))
@@ -31,7 +31,8 @@ fn width(columns: usize, cost: usize) -> usize {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Triangle {
     pub lower: bool,
-    /// Whether all elements on the diagonal are assumed to be one. They are then not read.
+    /// Whether all elements on the diagonal are assumed to be one. The solver then does not read
+    /// the diagonal.
     pub unit: bool,
     pub conjugate: bool,
 }
@@ -93,9 +94,9 @@ pub(crate) fn add_product<T: Scalar>(
     })
 }
 
-/// Multiplies the rows `rows` of the columns `by` with their adjoint, and subtracts the product
-/// from the square submatrix of rows `rows` and columns `rows`. Changes only the lower triangle of
-/// this submatrix.
+/// Multiplies a panel by its adjoint, and subtracts the product from a square submatrix. The panel
+/// consists of rows `rows` and columns `by`. The submatrix consists of rows `rows` and columns
+/// `rows`, and only its lower triangle changes.
 pub(crate) fn subtract_product_below<T: Scalar>(
     a: &mut Matrix<T>,
     rows: Range<usize>,

@@ -10,17 +10,16 @@ use super::scalar::{Scalar, precision, real};
 use super::vectors::wide;
 use crate::{RoutineError, Workers, try_for_each};
 
-/// Number of reflectors that are combined into one product, which is then applied to the rest of a
-/// matrix.
+/// Number of reflectors that are combined into one product. The product is then applied to the rest
+/// of the matrix.
 const BLOCK: usize = 32;
 /// Minimum number of columns for which reflectors are combined into blocks.
 const NARROW: usize = 48;
-/// Minimum number of multiplications per piece, when pieces of a matrix are updated on several
-/// threads.
+/// Minimum number of multiplications per piece. Several threads update the pieces of a matrix.
 const PIECE: usize = 1 << 20;
 
-/// Replaces a matrix by its QR factorisation: R on and above the diagonal, and the tails of the
-/// reflectors below the diagonal. Returns the taus.
+/// Replaces a matrix by its QR factorisation. R is stored on and above the diagonal, and the tails
+/// of the reflectors are stored below the diagonal. Returns the taus.
 pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> Result<Vec<T>, RoutineError> {
     let (size, columns) = (a.rows().min(a.columns()), a.columns());
     let mut taus = Vec::with_capacity(size);
@@ -42,7 +41,7 @@ pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> 
 }
 
 /// Computes the reflector that eliminates column `j` below the diagonal. Applies this reflector to
-/// columns `j + 1..end`. Returns its tau.
+/// columns `j + 1..end`. Returns the tau of this reflector.
 #[inline(always)]
 fn eliminate<T: Scalar>(a: &mut Matrix<T>, j: usize, end: usize) -> T {
     let height = a.rows();
@@ -64,8 +63,8 @@ struct Reflectors<T> {
 }
 
 impl<T: Scalar> Reflectors<T> {
-    /// Computes the product of the reflectors in the columns of `a` from `start` on, one per tau.
-    /// The tails of the reflectors are below the diagonal.
+    /// Computes the product of as many reflectors as there are taus. The tails of the reflectors
+    /// are below the diagonal of `a`. The first tail is in column `start`.
     fn new(a: &Matrix<T>, start: usize, taus: &[T]) -> Result<Self, RoutineError> {
         let (height, count) = (a.rows() - start, taus.len());
         let mut v = Matrix::zeros(height, count)?;
@@ -87,7 +86,8 @@ impl<T: Scalar> Reflectors<T> {
         Ok(Reflectors { start, v, t })
     }
 
-    /// Multiplies the columns of `c` from `first` on by the product, or by its adjoint.
+    /// Multiplies column `first` and the following columns of `c` by the product, or by the adjoint
+    /// of the product.
     fn apply(&self, c: &mut Matrix<T>, first: usize, adjoint: bool, workers: &dyn Workers) -> Result<(), RoutineError> {
         let (height, count) = (c.rows(), self.t.rows());
         let (_, columns) = c.split_at_column(first);
@@ -129,8 +129,8 @@ pub(crate) fn unitary<T: Scalar>(a: &Matrix<T>, taus: &[T], workers: &dyn Worker
     }
     for start in (0..taus.len()).step_by(BLOCK).rev() {
         let end = (start + BLOCK).min(taus.len());
-        // The columns of `q` before `start` are still columns of the identity. These reflectors do
-        // not change them.
+        // The columns of `q` before `start` are still columns of the identity, and these reflectors
+        // do not change such columns.
         Reflectors::new(a, start, &taus[start..end])?.apply(&mut q, start, false, workers)?;
     }
     Ok(q)
@@ -163,8 +163,8 @@ pub(crate) struct ColumnPivots<T> {
     pub taus: Vec<T>,
 }
 
-/// Factorises as [`factorise`] does, but exchanges columns so that the magnitudes on the diagonal
-/// of R decrease. The columns for which `fixed` returns true come first, and their diagonal
+/// Factorises as [`factorise`] does, but also exchanges columns, so that the magnitudes on the
+/// diagonal of R decrease. Columns for which `fixed` returns true come first. Their diagonal
 /// elements may have any magnitude.
 pub(crate) fn factorise_pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> ColumnPivots<T> {
     wide(
@@ -187,8 +187,8 @@ fn pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> Colum
     let mut taus = Vec::with_capacity(size);
     taus.extend((0..leading.min(size)).map(|j| eliminate(a, j, columns)));
     let from = taus.len();
-    // Norms of the part of each column that is not eliminated yet. `lengths` are updated in every
-    // iteration. `computed` are the last norms that were computed from the elements.
+    // For each column, the norm of the part that is not eliminated yet. `lengths` are updated in
+    // every iteration. `computed` holds the norms that were last computed from the elements.
     let mut lengths: Vec<T::Real> = (0..columns).map(|c| norm(&a.column(c)[from..])).collect();
     let mut computed = lengths.clone();
     let (zero, one) = (real::<T::Real>(0.0), real::<T::Real>(1.0));

@@ -1,5 +1,6 @@
-//! Householder reflectors in LAPACK's convention. A reflector is `H = I - tau v vᴴ`, where the
-//! first element of `v` is one. `Hᴴ` maps a vector to a real multiple of the first unit vector.
+//! Householder reflectors in LAPACK's convention. A reflector is the matrix `H = I - tau v vᴴ`,
+//! where the first element of `v` is one. A reflector is computed from a vector, and `Hᴴ` maps this
+//! vector to a real multiple of the first unit vector.
 
 use num_traits::Float;
 
@@ -18,7 +19,7 @@ pub(crate) fn reflect<T: Scalar>(head: &mut T, tail: &mut [T]) -> T {
     }
     let smallest = smallest::<T::Real>() / precision::<T::Real>();
     let mut beta = -signed(Float::hypot(head.modulus(), length), head.re());
-    // Scale up a vector that is so short that rounding would lose its direction.
+    // If the vector is so short that rounding would lose its direction, scale the vector up.
     let mut enlarged = 0;
     while Float::abs(beta) < smallest && enlarged < 20 {
         let factor = real::<T::Real>(1.0) / smallest;

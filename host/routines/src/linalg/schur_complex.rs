@@ -51,8 +51,8 @@ fn all_rows<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>) -> Result<(), usize
     Ok(())
 }
 
-/// Returns the first row of the unreduced diagonal block that ends with row `last`. The subdiagonal
-/// element in the returned row is negligible, unless the row is row 0.
+/// Returns the first row of the unreduced diagonal block that ends with row `last`. If the returned
+/// row is not row 0, its subdiagonal element is negligible.
 #[inline(always)]
 fn first_of_block<T: Scalar>(h: &Matrix<T>, last: usize) -> usize {
     let n = h.rows();
@@ -84,8 +84,8 @@ fn first_of_block<T: Scalar>(h: &Matrix<T>, last: usize) -> usize {
     0
 }
 
-/// Returns an eigenvalue of the 2 × 2 block in rows `last - 1` and `last`: the one nearer to the
-/// last diagonal element of this block.
+/// Returns an eigenvalue of the 2 × 2 block in rows `last - 1` and `last`. The block has two
+/// eigenvalues. The returned one is nearer to the last diagonal element of the block.
 #[inline(always)]
 fn wilkinson<T: Scalar>(h: &Matrix<T>, last: usize) -> T {
     let (a, b) = (h[(last - 1, last - 1)], h[(last - 1, last)]);
@@ -100,8 +100,8 @@ fn wilkinson<T: Scalar>(h: &Matrix<T>, last: usize) -> T {
     let root = T::sqrt_impl(&(half * half + product));
     let (plus, minus) = (half + root, half - root);
     let larger = if plus.parts_sum() >= minus.parts_sum() { plus } else { minus };
-    // Compute the smaller root by a division of the product of both roots by the larger root. This
-    // avoids cancellation.
+    // Divide the product of both roots by the larger root, which yields the smaller root without
+    // cancellation.
     let change = if larger.parts_sum() == real(0.0) { T::nothing() } else { product.divided_by(larger) };
     d - change.times_real(size)
 }

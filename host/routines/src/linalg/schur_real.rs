@@ -13,9 +13,9 @@ use super::vectors::wide;
 pub(crate) type EigenvalueParts<R> = (Vec<R>, Vec<R>);
 
 /// Converts the Hessenberg matrix `h` to its real Schur form. Diagonal blocks of two rows then have
-/// standard form: their diagonal elements are equal, and their off-diagonal elements have opposite
-/// signs. Multiplies `q` from the right by the orthogonal matrix of this transformation. Returns
-/// the eigenvalues.
+/// standard form. In standard form, the diagonal elements are equal, and the off-diagonal elements
+/// have opposite signs. Multiplies `q` from the right by the orthogonal matrix of this
+/// transformation. Returns the eigenvalues.
 ///
 /// If the iteration does not converge, the error is the number of the last row that has not
 /// converged, counted from 1. The content of `h` is then undefined.
@@ -64,8 +64,8 @@ fn all_rows<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>) -> Result<Ei
     Ok(values)
 }
 
-/// Returns the first row of the unreduced diagonal block that ends with row `last`. The subdiagonal
-/// element in the returned row is negligible, unless the row is row 0.
+/// Returns the first row of the unreduced diagonal block that ends with row `last`. If the returned
+/// row is not row 0, its subdiagonal element is negligible.
 #[inline(always)]
 fn first_of_block<R: Real + Scalar>(h: &Matrix<R>, last: usize) -> usize {
     let n = h.rows();
@@ -128,13 +128,13 @@ fn shifts<R: Real + Scalar>(h: &Matrix<R>, start: usize, last: usize, round: usi
     if determinant >= zero {
         return [(middle * size, root * size), (middle * size, -root * size)];
     }
-    // Both shifts are real. Use the shift that is nearer to the last diagonal element for both.
+    // Both shifts are real. Replace both by the shift that is nearer to the last diagonal element.
     let (plus, minus) = (middle + root, middle - root);
     let nearer = if Float::abs(plus - d) <= Float::abs(minus - d) { plus } else { minus };
     [(nearer * size, zero); 2]
 }
 
-/// Returns the row where a QR sweep over the block can start, and the vector that determines the
+/// Returns the first row of a QR sweep over the block. Also returns the vector that determines the
 /// first reflector of the sweep.
 #[inline(always)]
 fn start_of_bulge<R: Real + Scalar>(
@@ -169,9 +169,9 @@ fn start_of_bulge<R: Real + Scalar>(
     }
 }
 
-/// Executes one QR sweep. The first reflector creates nonzero elements below the subdiagonal, the
-/// bulge, at row `from`. The following reflectors move the bulge down, until it leaves the block at
-/// row `last`.
+/// Executes one QR sweep. At row `from`, the first reflector creates nonzero elements below the
+/// subdiagonal. These elements are called the bulge. The following reflectors move the bulge down,
+/// until it leaves the block at row `last`.
 #[inline(always)]
 fn chase<R: Real + Scalar>(
     h: &mut Matrix<R>,
@@ -194,9 +194,9 @@ fn chase<R: Real + Scalar>(
             h[(k, k - 1)] = v[0];
             (1..rows).for_each(|r| h[(k + r, k - 1)] = zero);
         } else if from > start {
-            // Apply the reflector to this element too. The elements that this would create below it
-            // are negligible. If the reflector is the identity up to a sign, `1 - tau` is that
-            // sign.
+            // Apply the reflector to this element too. The reflector would also change the elements
+            // below this one, but those elements are negligible. If the reflector is the identity
+            // up to a sign, `1 - tau` is that sign.
             let before = h[(k, k - 1)];
             h[(k, k - 1)] = before * (real::<R>(1.0) - tau);
         }
@@ -319,8 +319,8 @@ impl<R: Real + Scalar> Block2x2<R> {
         self.with_equal_diagonal()
     }
 
-    /// Returns the results of `standard` for a block whose eigenvalues are complex, or real and
-    /// nearly equal.
+    /// Returns the results of `standard` for some blocks: those with complex eigenvalues, and those
+    /// with real eigenvalues that are nearly equal.
     #[inline(always)]
     fn with_equal_diagonal(self) -> (Block2x2<R>, R, R) {
         let (zero, one, half) = (real::<R>(0.0), real::<R>(1.0), real::<R>(0.5));

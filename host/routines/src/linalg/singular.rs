@@ -17,7 +17,8 @@ pub(crate) enum SingularVectors {
     None,
     /// One left and one right vector per singular value.
     Thin,
-    /// Left and right vectors that each form a basis of their whole space.
+    /// A full set of left vectors and a full set of right vectors. Each set is a basis of its whole
+    /// space.
     Full,
 }
 

@@ -11,11 +11,12 @@ use super::scalar::Scalar;
 use crate::{RoutineError, scratch};
 
 /// Minimum number of rows for the divide-and-conquer algorithm. LAPACK uses the same number.
-/// Smaller matrices are diagonalised by rotations. In larger ones, the errors of rotations would
-/// accumulate and make residuals several times as large.
+/// Smaller matrices are diagonalised by rotations. In larger matrices, the errors of rotations
+/// would accumulate and make residuals several times as large.
 const LEAST_DIVIDED: usize = 26;
 
-/// Eigenvalues in ascending order, and optional eigenvectors, as the columns of a matrix.
+/// Eigenvalues in ascending order, and optional eigenvectors. The eigenvectors are the columns of a
+/// matrix.
 #[derive(Debug)]
 pub(crate) struct HermitianEigen<T: Scalar> {
     pub values: Vec<T::Real>,
@@ -34,9 +35,9 @@ pub(crate) fn eigen<T: Scalar>(a: &mut Matrix<T>, vectors: bool) -> Result<Optio
     if !a.is_finite() {
         return Ok(None);
     }
-    // The crate faer splits a matrix into two halves, and compares the elements that couple the
-    // halves with elements of unit vectors. If all elements of the matrix were small, faer would
-    // neglect this coupling.
+    // The crate faer splits a matrix into two halves. It neglects elements between the halves that
+    // are small compared with elements of unit vectors. If all elements of the matrix were small,
+    // faer would neglect elements that matter.
     let undo = a.scale_to_unit();
     let wanted = if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
     let mut values = scratch::<T>(n)?;

@@ -6,7 +6,7 @@ use super::scalar::{Scalar, real};
 use super::vectors::{add_multiple, inner_product, subtract_multiple, wide};
 use crate::{RoutineError, scratch};
 
-/// The real tridiagonal form of a Hermitian matrix, and the taus of the reflectors that reduce the
+/// The real tridiagonal form of a Hermitian matrix. Also the taus of the reflectors that reduce the
 /// matrix to this form.
 #[derive(Debug)]
 pub(crate) struct TridiagonalForm<T: Scalar> {
@@ -15,9 +15,9 @@ pub(crate) struct TridiagonalForm<T: Scalar> {
     pub taus: Vec<T>,
 }
 
-/// Reduces a Hermitian matrix, given by the lower triangle of `a`, to tridiagonal form. The lower
-/// triangle then holds the diagonals of this form, and the tails of the reflectors. The upper
-/// triangle is unchanged.
+/// Reduces a Hermitian matrix to tridiagonal form. `a` holds the matrix in its lower triangle. On
+/// return, the lower triangle of `a` holds the diagonals of the form and the tails of the
+/// reflectors. The upper triangle of `a` is unchanged.
 pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>) -> Result<TridiagonalForm<T>, RoutineError> {
     let n = a.rows();
     let mut full = a.copy()?;
@@ -53,7 +53,8 @@ fn step<T: Scalar>(a: &mut Matrix<T>, full: &mut Matrix<T>, j: usize, products: 
     for i in 0..=tail.len() {
         add_multiple(products, tau * v(i), &full.column(j + 1 + i)[j + 1..]);
     }
-    // With this correction, one update of rank two applies the reflector from both sides.
+    // This correction makes it possible to apply the reflector from both sides by one update of
+    // rank two.
     let along = products[0].conjugate() + inner_product(&products[1..], tail);
     let half = -(tau * along).times_real(real(0.5));
     products[0] += half;
@@ -83,8 +84,8 @@ pub(crate) struct TridiagonalSystem<T> {
 impl<T: Scalar> TridiagonalSystem<T> {
     /// Solves the system by elimination with partial pivoting, and replaces the right-hand sides by
     /// the solutions. `right` has one row per equation, and each row has `count` elements, one per
-    /// right-hand side. Returns the number of the first row whose pivot is zero, counted from 1; 0
-    /// if there is no such row.
+    /// right-hand side. Returns the number of the first row with a zero pivot, counted from 1.
+    /// Returns 0 if no pivot is zero.
     pub fn solve(&mut self, right: &mut [T], count: usize) -> usize {
         wide(
             #[inline(always)]
@@ -128,9 +129,9 @@ impl<T: Scalar> TridiagonalSystem<T> {
         if n > 0 && self.diagonal[n - 1] == zero { n } else { 0 }
     }
 
-    /// Exchanges rows `k` and `k + 1`, and eliminates column `k` from the second of these rows.
-    /// Returns the factor by which the first row is multiplied before it is subtracted from the
-    /// second.
+    /// Exchanges rows `k` and `k + 1`, and eliminates column `k` from the second of these rows. The
+    /// elimination subtracts a multiple of the first row from the second row. Returns the factor of
+    /// this multiple.
     #[inline(always)]
     fn exchange(&mut self, k: usize) -> T {
         let factor = self.diagonal[k].divided_by(self.lower[k]);
@@ -155,8 +156,8 @@ impl<T: Scalar> TridiagonalSystem<T> {
                 row.iter_mut().zip(&below[..count]).for_each(|(x, next)| *x -= self.upper[k] * *next);
             }
             if k + 2 < n {
-                // `lower` now holds the second superdiagonal, whose elements the row exchanges have
-                // created.
+                // `lower` now holds the second superdiagonal. The row exchanges have created its
+                // elements.
                 row.iter_mut().zip(&below[count..]).for_each(|(x, after)| *x -= self.lower[k] * *after);
             }
             row.iter_mut().for_each(|x| *x = x.divided_by(self.diagonal[k]));

@@ -13,14 +13,14 @@ pub(crate) fn wide<R>(work: impl FnOnce() -> R) -> R {
 
 /// Splits a range of columns into two halves, which are factorised one after the other. The number
 /// of columns of the first half is a multiple of `narrow`. Returns `None` if there are at most
-/// `narrow` columns, because these are factorised column by column.
+/// `narrow` columns, because so few columns are factorised column by column.
 pub(crate) fn halves(columns: Range<usize>, narrow: usize) -> Option<(Range<usize>, Range<usize>)> {
     let middle = columns.start + (columns.len() / 2).next_multiple_of(narrow);
     (columns.len() > narrow).then_some((columns.start..middle, middle..columns.end))
 }
 
-/// Number of partial sums of an inner product that are computed in parallel, to use all lanes of
-/// vector registers.
+/// Number of partial sums of an inner product. The partial sums are computed in parallel, to use
+/// all lanes of vector registers.
 const LANES: usize = 16;
 
 /// Returns the sum of the products of the conjugated elements of `a` and the elements of `b`.

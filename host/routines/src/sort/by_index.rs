@@ -43,7 +43,8 @@ struct CodePiece {
     bits: u32,
 }
 
-/// Number of low bits of a word that hold a position. The bits above hold a chunk of the keys.
+/// Number of low bits that hold the position in a word. The bits above them hold a chunk of the
+/// keys.
 const POSITION_BITS: u32 = 32;
 
 impl ByIndex {
@@ -161,18 +162,19 @@ impl ByIndex {
     }
 }
 
-/// Computes the sorted order of the elements of one line after another, always in the same memory.
+/// Computes the sorted order of the elements of a line. Processes one line after another, always in
+/// the same memory.
 struct Sorter {
     order: Vec<u32>,
     before: Vec<u32>,
     values: Vec<u32>,
     words: Vec<u64>,
     spare: Vec<u64>,
-    /// Words of the lines that are sorted together. A row holds the words of equal index, and a
-    /// lane holds one line.
+    /// Words of the lines that are sorted together. A row holds the words with equal index in all
+    /// lines, and a lane holds one line.
     rows: Vec<[u64; LANES]>,
-    /// Line by line, first the key values of the lines that are sorted together, then the sorted
-    /// positions.
+    /// For each of the lines that are sorted together, one word per element. Before the sort, this
+    /// word is the value of the chunk of keys. After the sort, it is a position.
     lanes: Vec<u32>,
 }
 
@@ -189,8 +191,8 @@ impl Sorter {
         })
     }
 
-    /// Sorts several lines at once, one per vector lane. Does nothing if single lines would be
-    /// faster to sort, or a line has unordered NaNs. Returns whether the lines are sorted.
+    /// Sorts several lines at once, one per vector lane. Does nothing if sorting single lines would
+    /// be faster, or if a line has unordered NaNs. Returns whether the lines have been sorted.
     fn lines_in_lanes(&mut self, by: &ByIndex, lines: &[Vec<&[u8]>]) -> Result<bool, RoutineError> {
         let ByIndex::Keys { keys, chunks, .. } = by else { return Ok(false) };
         let ([chunk], length) = (&chunks[..], self.order.len()) else { return Ok(false) };
@@ -276,7 +278,7 @@ impl Sorter {
 }
 
 impl CodeChunk {
-    /// Returns the numbers of the bytes of a word that hold the chunk, counted from the lowest
+    /// Returns the range of bytes that hold the chunk in a word. Bytes are counted from the lowest
     /// byte.
     fn digits(&self) -> std::ops::Range<u32> {
         let first = POSITION_BITS / 8;

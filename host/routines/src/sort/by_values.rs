@@ -1,8 +1,8 @@
-//! Sorts a single array whose only key is the value itself. Only the codes of the values are
-//! sorted, and the sorted values are decoded from the codes.
+//! Sorts a single array if the only key of an element is its value. The sort encodes the values,
+//! sorts the codes, and decodes the sorted codes to values.
 //!
-//! If values with different bits have the same code (zeros of both signs, NaNs), they are not
-//! decoded. They are copied from the input in their original order.
+//! Values with different bits may have the same code (zeros of both signs, NaNs). Such values are
+//! copied from the input, in their original order.
 
 use std::ops::Range;
 
@@ -23,7 +23,8 @@ pub struct ByValues {
     kept: LongLineMemory,
 }
 
-/// The bits of a value, and the type of the words in which codes of such values are sorted.
+/// The bits of a value. `Word` is the type of the words that hold the codes of such values during
+/// the sort.
 trait CodeWord: Bits {
     type Word: RadixWord + Lane;
     fn word(self) -> Self::Word;
@@ -54,8 +55,8 @@ coded!(u8: u32, u16: u32, u32: u32, u64: u64);
 struct LineScratch<W> {
     words: Vec<W>,
     spare: Vec<W>,
-    /// Words of the lines that are sorted together. A row holds the words of equal index, and a
-    /// lane holds one line.
+    /// Words of the lines that are sorted together. A row holds the words with equal index in all
+    /// lines, and a lane holds one line.
     rows: Vec<[W; LANES]>,
 }
 
@@ -143,7 +144,7 @@ impl ByValues {
         Ok(())
     }
 
-    /// Sorts several lines at once, one per vector lane. For this, elements are transposed in
+    /// Sorts several lines at once, one per vector lane. For this, the elements are transposed, in
     /// squares that fit into the L1 cache.
     fn lines_in_lanes<B: CodeWord>(
         &self,
@@ -214,16 +215,16 @@ impl ByValues {
         Ok(())
     }
 
-    /// Writes the codes of a line to `words`. Returns whether any value differs from the value that
-    /// its code decodes to.
+    /// Writes the codes of a line to `words`. Returns whether, for any value, the decoded code
+    /// differs from the value.
     fn encode<B: CodeWord>(&self, line: &[B], words: &mut [B::Word]) -> bool {
         let words = &mut words[..line.len()];
         self.order.encode(line, |at, code| words[at] = code.word())
     }
 
-    /// Copies the values whose code other values may share from the line to their sorted positions.
-    /// Values with the same code keep their original order. `first` returns the index of the first
-    /// sorted word that is not less than a code.
+    /// Some codes may each encode several values with different bits. Copies the values with these
+    /// codes from the line to their sorted positions. Values with the same code keep their original
+    /// order. `first` returns the index of the first sorted word that is not less than a code.
     fn refill<B: CodeWord>(&self, line: &[B], first: impl Fn(B::Word) -> usize, sorted: &mut [B]) {
         for &code in &self.shared_codes {
             let code = B::of(code);

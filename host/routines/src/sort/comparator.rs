@@ -1,5 +1,5 @@
-//! Recognises the keys that a comparator's computation compares. A key is a value of an operand by
-//! which the comparator orders elements.
+//! Recognises the keys of a comparator. A key is a value that the comparator reads from an operand
+//! and by which it orders elements.
 //!
 //! Recognises the lexicographic comparators that frameworks write. Such a comparator compares
 //! several pairs of values, and the first pair with different values decides. Before the
@@ -25,7 +25,7 @@ pub struct Key {
 }
 
 /// Returns the keys of a comparator, the most significant key first. `operands` are the shapes of
-/// the sort's operands. Returns `None` if the comparator does anything else than compare keys.
+/// the sort's operands. Returns `None` if the comparator does anything other than compare keys.
 pub fn keys(comparator: &Computation, operands: &[&ArrayShape]) -> Option<Vec<Key>> {
     let reader = ComparatorReader { comparator, operands };
     let mut keys = Vec::new();
@@ -47,7 +47,7 @@ struct ComparatorReader<'a> {
     operands: &'a [&'a ArrayShape],
 }
 
-/// A side of a comparison: one real value of one parameter, after merging of zeros and NaNs.
+/// One side of a comparison: a real value of one parameter, after zeros and NaNs have been merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ComparedValue {
     parameter: usize,
@@ -57,7 +57,7 @@ struct ComparedValue {
 }
 
 impl ComparedValue {
-    /// Returns the corresponding value of the other of the two compared elements.
+    /// The comparator compares two elements. Returns the corresponding value of the other element.
     fn of_other(self) -> ComparedValue {
         ComparedValue { parameter: self.parameter ^ 1, ..self }
     }
@@ -67,8 +67,8 @@ impl ComparedValue {
     }
 }
 
-/// A comparison of corresponding values of the two compared elements. If the values differ, it
-/// decides which element comes first.
+/// A comparison between corresponding values of the two compared elements. If the values differ,
+/// the comparison decides which element comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct DecidingComparison {
     /// The compared value of the first element.
@@ -136,7 +136,7 @@ impl ComparatorReader<'_> {
     }
 
     /// Matches a comparison between corresponding values of the two elements. Returns the direction
-    /// of the comparison, whether the comparison leaves NaNs unordered, and its two sides.
+    /// of the comparison, whether it leaves NaNs unordered, and its two sides.
     fn comparison(&self, id: InstrId) -> Option<(Comparison, bool, ComparedValue, ComparedValue)> {
         let (&Op::Compare { direction, order }, &[first, second]) = self.operands_of(id) else { return None };
         let (first, second) = (self.side(first)?, self.side(second)?);
@@ -181,9 +181,9 @@ impl ComparatorReader<'_> {
         (whole.real_part() == ty).then_some(ComparedValue { parameter, part, ty, merged: MergedValues::default() })
     }
 
-    /// Matches a condition that tests whether `plain` is zero, or whether it is NaN. Returns which
-    /// of the two. Other replacements of zeros or NaNs do not affect the condition, because it
-    /// reads `plain` itself.
+    /// Matches a condition that tests whether `plain` is zero, or a condition that tests whether
+    /// `plain` is NaN. Returns which of the two conditions matches. The condition reads `plain`
+    /// itself, so other replacements of zeros or NaNs do not affect the condition.
     fn is_zero_or_nan(&self, condition: InstrId, plain: ComparedValue) -> Option<SpecialValue> {
         let (&Op::Compare { direction, order }, &[a, b]) = self.operands_of(condition) else { return None };
         if order == Some(ComparisonType::TotalOrder) || !plain.ty.is_float() {

@@ -27,8 +27,8 @@ pub fn order(count: u32, mut before: impl FnMut(usize, usize) -> bool) -> Result
 fn merge(mut left: &[u32], mut right: &[u32], merged: &mut [u32], before: &mut impl FnMut(usize, usize) -> bool) {
     let mut places = merged.iter_mut();
     while let ([l, left_rest @ ..], [r, right_rest @ ..]) = (left, right) {
-        // Take the right element first only if it must come before the left one, so that equal
-        // elements keep their order.
+        // Equal elements must keep their order. So take the right element first only if it must
+        // come before the left one.
         let first = if before(*r as usize, *l as usize) {
             right = right_rest;
             r

@@ -1,6 +1,6 @@
 //! Implements `sort`, which sorts one or more arrays along one dimension by a comparator. The
-//! elements along this dimension form lines. Lines at the same position in all arrays are permuted
-//! together.
+//! elements along this dimension form lines. The lines at the same position in all arrays undergo
+//! the same permutation.
 //!
 //! ```text
 //! comparator   the keys that the comparator compares
@@ -50,8 +50,8 @@ enum SortMethod {
     Index(ByIndex),
 }
 
-/// Returns the computation of the comparator if it must be compiled, because its keys are not
-/// recognised.
+/// Returns the computation of the comparator if its keys are not recognised. The comparator must
+/// then be compiled.
 pub fn comparator_to_compile(operation: &Operation) -> Option<ComputationId> {
     let Op::Sort { to_apply, .. } = operation.instruction.op else { return None };
     let comparator = operation.module.computation(to_apply);

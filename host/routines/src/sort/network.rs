@@ -1,5 +1,6 @@
-//! Sorts several lines at once, one per vector lane, with a sorting network. In a sorting network,
-//! the positions that are compared do not depend on the values, so they are the same in all lanes.
+//! Sorts several lines at once, one per vector lane, with a sorting network. A sorting network
+//! compares fixed pairs of positions, which do not depend on the values. So all lanes compare the
+//! same positions.
 //!
 //! The network is Batcher's merge exchange: Knuth, "The art of computer programming", volume 3,
 //! section 5.2.2, algorithm M.
@@ -11,8 +12,8 @@ pub const LEAST_LINES: usize = 6;
 /// Maximum length of lines that the network sorts. Radix sort is faster for longer lines.
 pub const LONGEST: usize = 4096;
 
-/// Number of rows of a block, which fits into the L1 cache. Each block is sorted before blocks are
-/// merged.
+/// Number of rows of a block. A block fits into the L1 cache. Each block is sorted before blocks
+/// are merged.
 const BLOCK: usize = 256;
 
 /// A type of vector lanes that the network can sort.
@@ -20,8 +21,8 @@ pub trait Lane: Copy {
     /// A vector register with lanes of this type.
     type Vector<S: Simd>: Copy;
 
-    /// Casts a slice of words to a slice of vectors. Omits the words at the end that do not fill a
-    /// vector.
+    /// Casts a slice of words to a slice of vectors. Omits the words at the end if they do not fill
+    /// a vector.
     fn vectors<S: Simd>(words: &mut [Self]) -> &mut [Self::Vector<S>];
 
     /// Returns the lane-wise minimum and maximum.
@@ -59,7 +60,7 @@ impl Lane for u64 {
 }
 
 /// Sorts each column of `rows`. `LANES` must be a multiple of the number of lanes of a vector
-/// register, which is at most 16 for `u32` and 8 for `u64`.
+/// register. A register has at most 16 lanes of `u32`, or 8 of `u64`.
 pub fn sort<W: Lane, const LANES: usize>(rows: &mut [[W; LANES]]) {
     Arch::new().dispatch(SortNetwork(rows));
 }
@@ -89,7 +90,8 @@ impl<W: Lane, const LANES: usize> WithSimd for SortNetwork<'_, W, LANES> {
     }
 }
 
-/// Merges every two adjacent sorted runs of `run` rows into one sorted run of twice as many rows.
+/// Merges adjacent sorted runs in pairs. Each run has `run` rows, and a merged run has twice as
+/// many rows.
 #[inline(always)]
 fn merge<S: Simd, W: Lane>(simd: S, vectors: &mut [W::Vector<S>], per_row: usize, run: usize) {
     let count = vectors.len() / per_row;

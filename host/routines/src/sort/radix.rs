@@ -20,8 +20,8 @@ const RADIX: usize = 256;
 
 /// A type of words that can be sorted.
 pub trait RadixWord: Pod + Ord + Send + Sync {
-    /// An atomic cell that holds a word. The type allows concurrent accesses, but only one thread
-    /// at a time accesses a cell.
+    /// An atomic cell that holds a word. The type of the cell allows concurrent accesses, although
+    /// only one thread at a time accesses a cell.
     type Cell: Default + Send + Sync;
 
     /// Returns byte `number` of the word, counted from the lowest byte.
@@ -67,9 +67,9 @@ words! {
     u64, AtomicU64, wide;
 }
 
-/// Sorts words by the bytes whose numbers are `digits`. `spare` must be as long as `words`. If the
-/// bytes below `digits` are equal in all words, or are ascending like positions, words with equal
-/// digits keep their order.
+/// Sorts words by some of their bytes. `digits` are the numbers of these bytes. `spare` must be as
+/// long as `words`. Words with equal digits keep their order if the lower bytes are equal in all
+/// words. They also keep their order if the lower bytes ascend from word to word, as positions do.
 pub fn sort<W: RadixWord>(words: &mut [W], spare: &mut [W], digits: Range<u32>) {
     if words.len() < LEAST_COUNTED {
         words.sort_unstable();
@@ -114,13 +114,13 @@ pub struct LongLine<W: RadixWord> {
     /// Words to sort.
     pub words: Vec<W::Cell>,
     spare: Vec<W::Cell>,
-    /// For each part and each value of a digit: first the number of words with this value, then the
-    /// index to which the next of these words is moved.
+    /// One number for each part and each value of a digit. This number first counts the words with
+    /// this value. Later it is the index to which the next of these words moves.
     counts: Vec<[u32; RADIX]>,
 }
 
-/// Memory that is kept for the next long line. New memory from the system for each line would cost
-/// as much time as sorting the line.
+/// Memory that is kept for the next long line. To allocate new memory for each line would take as
+/// much time as to sort the line.
 #[derive(Debug, Default)]
 pub struct LongLineMemory {
     narrow: Mutex<Option<LongLine<u32>>>,
@@ -128,8 +128,8 @@ pub struct LongLineMemory {
 }
 
 impl LongLineMemory {
-    /// Returns memory for a line of `length` words, whose content is undefined. Reuses the kept
-    /// memory if its length is the same.
+    /// Returns memory for a line of `length` words. The content of the memory is undefined. Reuses
+    /// the kept memory if its length is `length`.
     ///
     /// # Errors
     /// If memory is short.
@@ -170,7 +170,8 @@ impl<W: RadixWord> LongLine<W> {
             if self.is_constant() {
                 continue;
             }
-            // The pass orders words by their digit, and words with equal digits by their part.
+            // The pass orders words by their digit. Words with equal digits are ordered by their
+            // part.
             let mut next = 0;
             for value in 0..RADIX {
                 self.counts.iter_mut().for_each(|counts| next += std::mem::replace(&mut counts[value], next));

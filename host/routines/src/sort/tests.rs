@@ -7,8 +7,8 @@ use fusebox_core::random::SplitMix64;
 use crate::check::{elements, expected, module, run};
 use crate::{comparator_to_compile, routine_for};
 
-/// Returns the text of a random comparator in the form that frameworks write. Its keys are one or
-/// more of the operands.
+/// Returns the text of a random comparator in the form that frameworks write. The keys of the
+/// comparator are one or more of the operands.
 fn comparator(random: &mut SplitMix64, types: &[ElementType]) -> String {
     let keys = 1 + (random.bits() % types.len() as u64) as usize;
     let mut text = String::from("less {\n");

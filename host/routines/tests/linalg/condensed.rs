@@ -1,4 +1,4 @@
-//! Hessenberg and tridiagonal form.
+//! Checks Hessenberg and tridiagonal forms.
 
 use fusebox_core::hlo::ElementType;
 
@@ -8,8 +8,8 @@ use super::{for_each_case, square};
 
 const S32: ElementType = ElementType::S32;
 
-/// The product of reflectors `I - tau v vᴴ`. The vector `v` of reflector `k` has a one at `unit(k)`
-/// and `tail(k, i)` in row `i`.
+/// Returns the product of reflectors `I - tau v vᴴ`. The vector `v` of reflector `k` has a one at
+/// `unit(k)` and `tail(k, i)` in row `i`.
 fn product(
     n: usize,
     taus: &RoutineResult,
@@ -51,7 +51,7 @@ fn hessenberg_forms_multiply_out() {
 
 #[test]
 fn only_the_active_rows_are_reduced() {
-    // The active rows 2 to 4. The matrix is triangular elsewhere.
+    // Rows 2 to 4 are active. Outside these rows, the matrix is triangular.
     let values = [1.0, 2.0, 3.0, 4.0, 5.0, 0.0, 6.0, 7.0, 8.0, 9.0, 0.0, 3.0, 2.0, 1.0, 4.0, 0.0, 5.0, 6.0, 2.0, 3.0];
     let values = values.iter().chain(&[0.0, 0.0, 0.0, 0.0, 7.0]).map(|&x| C::new(x, 0.0));
     let ty = ElementType::F64;

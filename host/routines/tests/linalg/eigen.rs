@@ -1,4 +1,4 @@
-//! Eigenvalues, singular values, Schur form.
+//! Checks eigenvalues, singular values and Schur forms.
 
 use fusebox_core::hlo::ElementType;
 
@@ -45,7 +45,8 @@ fn eigenvectors_of_hermitian_matrices() {
     worst.check(&[("eigh orthogonality", 5.0), ("eigh", 3.5), ("eigenvalues alone", 2.5)]);
 }
 
-/// The routine computes in double precision and rounds once.
+/// Checks vectors of single-precision matrices. The routine computes in double precision and rounds
+/// once.
 #[test]
 fn eigenvectors_and_singular_vectors_of_single_matrices_are_as_close_as_their_type_allows() {
     let mut worst = WorstErrors::default();
@@ -103,7 +104,8 @@ fn singular_vectors() {
     worst.check(&[("svd orthogonality", 6.0), ("svd", 10.0), ("singular values alone", 2.0)]);
 }
 
-/// Joins real and imaginary parts if the results have them separately.
+/// Returns eigenvalues as complex numbers. Joins the real and imaginary parts if they are two
+/// results.
 fn joined(found: &[RoutineResult]) -> Vec<C> {
     match found {
         [re, im] => re.values.iter().zip(&im.values).map(|(re, im)| C::new(re.re, im.re)).collect(),

@@ -1,8 +1,8 @@
-//! Errors of factorisations, in units of `n * u * norm`, and their bounds.
+//! Records errors of factorisations, in units of `n * u * norm`, and compares them with bounds.
 
 use super::matrices::{Mat, ScaledMatrix, unit};
 
-/// The largest error of each kind, and its case.
+/// For each kind of error, the largest error and the case in which it occurred.
 #[derive(Default)]
 pub struct WorstErrors(Vec<(&'static str, f64, String)>);
 
@@ -31,7 +31,7 @@ impl WorstErrors {
     }
 }
 
-/// Distance of the columns from orthonormal ones.
+/// Returns how far the columns are from orthonormal columns.
 pub fn departure(q: &Mat) -> f64 {
     (q.adjoint() * q - Mat::identity(q.ncols(), q.ncols())).norm_l2()
 }

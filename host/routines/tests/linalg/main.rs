@@ -1,7 +1,7 @@
-//! Factorisations, judged by their residuals and by the orthogonality of their factors.
+//! Checks factorisations by their residuals and by the orthogonality of their factors.
 //!
-//! Bounds are the errors of LAPACK itself (OpenBLAS 0.3, through SciPy) for the same families of
-//! matrices, with a small margin.
+//! A bound is the error of LAPACK itself (OpenBLAS 0.3, through SciPy) for the same family of
+//! matrices, plus a small margin.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod condensed;
@@ -16,18 +16,19 @@ mod support;
 use matrices::{FAMILIES, ScaledMatrix, TYPES};
 use support::Random;
 
-/// Cases per type.
+/// Number of cases per type.
 const CASES: usize = 130;
 
-/// Calls `work` with matrices of all types and families, `CASES` of each type: of up to about 70
-/// rows, and a few of 200. `shape` returns rows and columns for a size.
+/// Calls `work` with matrices of all types and families. There are `CASES` matrices of each type.
+/// Most have up to about 70 rows, and a few have 200 rows. `shape` returns the numbers of rows and
+/// columns for a size.
 pub fn for_each_case(
     seed: u64,
     shape: impl Fn(&mut Random, usize) -> (usize, usize),
     mut work: impl FnMut(ScaledMatrix),
 ) {
     let mut random = Random(seed);
-    // The variable reduces the number on an emulated, slow processor.
+    // On a slow, emulated processor, the variable can reduce the number of cases.
     let cases = std::env::var("FUSEBOX_MATRICES").ok().and_then(|count| count.parse().ok()).unwrap_or(CASES);
     for (ty, _) in TYPES {
         for number in 0..cases {
@@ -42,12 +43,12 @@ pub fn for_each_case(
     }
 }
 
-/// Square matrices.
+/// Returns the shape of a square matrix.
 pub fn square(_: &mut Random, size: usize) -> (usize, usize) {
     (size, size)
 }
 
-/// Matrices of any shape.
+/// Returns the shape of a matrix that need not be square.
 pub fn oblong(random: &mut Random, size: usize) -> (usize, usize) {
     let other = random.below(size + 1);
     match random.below(3) {

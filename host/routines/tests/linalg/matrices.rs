@@ -1,4 +1,4 @@
-//! Matrices that are hard to factorise, and calls of routines on them.
+//! Creates matrices that are hard to factorise, and calls routines on them.
 
 use fusebox_core::hlo::{ElementType, parse_module};
 use num_complex::Complex;
@@ -8,11 +8,11 @@ use super::support::{Random, execute};
 pub type C = Complex<f64>;
 pub type Mat = faer::Mat<C>;
 
-/// The element types, with LAPACK's letters.
+/// Element types, each with the letter that LAPACK uses for it.
 pub const TYPES: [(ElementType, char); 4] =
     [(ElementType::F32, 's'), (ElementType::F64, 'd'), (ElementType::C64, 'c'), (ElementType::C128, 'z')];
 
-/// Unit roundoff: half the distance between one and the next larger number.
+/// Returns the unit roundoff: half the distance between one and the next larger number.
 pub fn unit(ty: ElementType) -> f64 {
     match ty.real_part() {
         ElementType::F32 => f64::from(f32::EPSILON) / 2.0,
@@ -24,11 +24,11 @@ pub fn unit(ty: ElementType) -> f64 {
 pub const FAMILIES: [&str; 8] =
     ["random", "graded", "rank deficient", "clustered", "tiny", "huge", "defective", "sparse"];
 
-/// A matrix whose elements are exact in the type, and a power of two that scales it.
+/// A matrix whose elements are exact in the type, and a power of two that scales the matrix.
 pub struct ScaledMatrix {
     pub ty: ElementType,
     pub family: &'static str,
-    /// The matrix without the factor.
+    /// The matrix before it is scaled.
     pub matrix: Mat,
     pub factor: f64,
 }
@@ -115,7 +115,7 @@ impl ScaledMatrix {
         self
     }
 
-    /// The bytes of the scaled matrix, row-major.
+    /// Returns the bytes of the scaled matrix in row-major order.
     pub fn bytes(&self) -> Vec<u8> {
         let rows = (0..self.matrix.nrows()).flat_map(|i| (0..self.matrix.ncols()).map(move |j| (i, j)));
         to_bytes(self.ty, rows.map(|at| self.matrix[at] * self.factor))
@@ -146,7 +146,7 @@ fn from_bytes(ty: ElementType, bytes: &[u8]) -> Vec<C> {
     }
 }
 
-/// A result with its declared shape.
+/// A result of a routine, with its declared shape.
 #[derive(Clone, Debug)]
 pub struct RoutineResult {
     pub ty: ElementType,
@@ -161,7 +161,7 @@ impl RoutineResult {
         Mat::from_fn(rows, columns, |i, j| self.values[i * columns + j])
     }
 
-    /// The matrix without the operand's factor.
+    /// Returns the result as a matrix, divided by the factor of the operand.
     pub fn unscaled(&self, factor: f64) -> Mat {
         self.matrix() * faer::Scale(C::new(1.0 / factor, 0.0))
     }
@@ -175,7 +175,7 @@ impl RoutineResult {
     }
 }
 
-/// Executes one operation on aligned copies of the operands with one, two and seven threads. The
+/// Executes one operation with one, two and seven threads, on aligned copies of the operands. The
 /// results must be equal.
 pub fn run(operation: &str, operands: &[(String, Vec<u8>)], result: &str) -> Vec<RoutineResult> {
     let parameters: String =
@@ -232,12 +232,13 @@ impl AlignedBytes {
     }
 }
 
-/// The text of a shape: `f32[2,3]`.
+/// Returns the text of a shape, for example `f32[2,3]`.
 pub fn shape(ty: ElementType, dims: &[usize]) -> String {
     format!("{ty}[{}]", dims.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
 }
 
-/// Calls LAPACK's function `name`, without the letter of the type, on matrices.
+/// Calls a function of LAPACK on matrices. `name` is the name of the function without the letter of
+/// the type.
 pub fn lapack(
     ty: ElementType,
     name: &str,
@@ -253,12 +254,12 @@ pub fn lapack(
     run(&call, operands, &result)
 }
 
-/// An operand from a case.
+/// Returns the matrix of a case as an operand.
 pub fn operand(case: &ScaledMatrix) -> (String, Vec<u8>) {
     (shape(case.ty, &[case.matrix.nrows(), case.matrix.ncols()]), case.bytes())
 }
 
-/// A call's result as an operand of the next call.
+/// Returns the result of a call as an operand of the next call.
 pub fn handed_on(found: &RoutineResult) -> (String, Vec<u8>) {
     (shape(found.ty, &found.dims), found.bytes.clone())
 }

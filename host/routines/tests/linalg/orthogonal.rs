@@ -1,4 +1,4 @@
-//! QR factors and products with their reflectors.
+//! Checks QR factors, and products with the reflectors of a factorisation.
 
 use fusebox_core::hlo::ElementType;
 
@@ -7,7 +7,7 @@ use super::matrices::{C, Mat, ScaledMatrix, handed_on, lapack, operand, shape, t
 use super::support::Random;
 use super::{for_each_case, oblong};
 
-/// The factor R of packed factors.
+/// Returns the factor R that packed factors contain.
 fn upper(packed: &Mat, rows: usize) -> Mat {
     Mat::from_fn(rows, packed.ncols(), |i, j| if i <= j { packed[(i, j)] } else { C::ZERO })
 }
@@ -21,7 +21,7 @@ fn qr_factors_multiply_out() {
         let found = lapack(ty, "geqrf", "", &[operand(&case)], &[(ty, &[rows, columns]), (ty, &[size])]);
         let packed = found[0].unscaled(case.factor);
         assert!((0..size).all(|i| packed[(i, i)].im == 0.0), "the diagonal of R is real");
-        // Thin Q, which has the columns with reflectors, and complete Q.
+        // Check the thin Q, which has one column per reflector, and the complete Q.
         let name = if ty.is_complex() { "ungqr" } else { "orgqr" };
         for width in [size, rows] {
             let value = |i: usize, j: usize| if j < size { found[0].values[i * columns + j] } else { C::ZERO };

@@ -1,4 +1,4 @@
-//! Cholesky and LU factors, triangular and tridiagonal systems.
+//! Checks Cholesky and LU factors, and triangular and tridiagonal systems.
 
 use fusebox_core::hlo::ElementType;
 
@@ -62,8 +62,8 @@ fn a_matrix_that_is_not_positive_definite_has_a_status() {
     }
 }
 
-/// As in LAPACK, the root of an infinite diagonal element is infinity and the elements below are
-/// zero. The rest is factorised as if this row and column were missing.
+/// Checks an infinite diagonal element. As in LAPACK, its root is infinity, and the elements below
+/// become zero. The rest of the matrix is factorised as if this row and column were missing.
 #[test]
 fn an_infinite_diagonal_is_a_pivot() {
     for (ty, _) in TYPES {
@@ -125,8 +125,8 @@ fn lu_factors_multiply_out() {
     worst.check(&[("lu", 0.9)]);
 }
 
-/// A triangular operand. All elements that the routine must not read are NaN: the other triangle,
-/// and a unit diagonal.
+/// Returns a triangular operand. The routine must not read the other triangle or a unit diagonal,
+/// so these elements are NaN.
 fn triangle(case: &ScaledMatrix, lower: bool, unit_diagonal: bool) -> (Mat, (String, Vec<u8>)) {
     let n = case.matrix.nrows();
     let read = |i: usize, j: usize| if lower { i > j } else { i < j };
@@ -260,12 +260,13 @@ fn narrow_floats_are_rounded_once() {
     }
 }
 
-/// The `bf16` code of a number that is exact in the type.
+/// Returns the `bf16` code of a number that is exact in `bf16`.
 fn brain(x: f32) -> u32 {
     x.to_bits() >> 16
 }
 
-/// The `f16` code of an integer below 32 times a small power of two.
+/// Returns the `f16` code of a number. The number is an integer below 32, times a small power of
+/// two.
 fn half(x: f32) -> u32 {
     let bits = x.to_bits();
     if bits == 0 { 0 } else { ((bits >> 23) - 127 + 15) << 10 | (bits >> 13 & 0x3FF) }

@@ -1,10 +1,11 @@
-//! Helpers of the routines' tests: random numbers, and threads that divide parts among themselves.
+//! Helpers for the tests of routines: random numbers, and threads that divide parts among
+//! themselves.
 #![allow(dead_code, clippy::panic, reason = "no test uses all of it")]
 
 use fusebox_core::hlo::{parse_module, verify};
 use fusebox_routines::{Context, Workers, routine_for};
 
-/// Pseudorandom numbers, the same ones in every run.
+/// Pseudorandom numbers. They are the same in every run.
 pub struct Random(pub u64);
 
 impl Random {
@@ -15,7 +16,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Uniformly distributed between -1 and 1.
+    /// Returns a number that is uniformly distributed between -1 and 1.
     pub fn signed(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
@@ -25,8 +26,8 @@ impl Random {
     }
 }
 
-/// Starts this many threads for each call of `run_parts`. Thread `t` takes every part that is `t`
-/// modulo their number.
+/// Workers that start this many threads for each call of `run_parts`. Thread `t` executes every
+/// part whose number is `t` modulo the number of threads.
 pub struct Threads(pub usize);
 
 impl Workers for Threads {

@@ -11,7 +11,7 @@ use thiserror::Error;
 pub struct NpzError {
     /// Path of the file.
     pub path: PathBuf,
-    /// Number of the array in the file, if the fault concerns a single array.
+    /// Index of the array in the file, if the fault concerns a single array.
     pub array: Option<usize>,
     /// The fault.
     #[source]
@@ -58,7 +58,7 @@ pub enum NpzFault {
     /// A required array is missing in the file.
     #[error("there is no arr_{number}; the arrays must be named arr_0 to arr_{}", wanted - 1)]
     Missing {
-        /// Number of the first missing array.
+        /// Index of the first missing array.
         number: usize,
         /// Number of array leaves of the parameters.
         wanted: usize,

@@ -1,5 +1,5 @@
-//! Damaged executables, and forged ones with a valid digest and an invalid structure. The runtime
-//! must refuse both and do nothing else.
+//! Checks damaged executables, and forged executables, which have a valid digest and an invalid
+//! structure. The runtime must refuse both kinds and do nothing else.
 
 use super::assembler::*;
 use fusebox_core::device::instructions;
@@ -12,8 +12,9 @@ use sha2::{Digest, Sha256};
 
 const WHOLE: Slice = Slice { allocation: 1, offset: 0, bytes: 16 };
 
-/// Copies its parameter of four numbers with a kernel. Then runs a loop, a conditional and a host
-/// operation without effect. Allocations: 0 is the parameter, 1 the result, 2 a false predicate.
+/// Returns an executable that copies its parameter of four numbers with a kernel. It then runs a
+/// loop, a conditional and a host operation, which have no effect. Allocation 0 is the parameter,
+/// allocation 1 is the result, and allocation 2 is a false predicate.
 fn harmless() -> Executable {
     let input = Slice { allocation: 0, ..WHOLE };
     let predicate = Slice { allocation: 2, offset: 0, bytes: 1 };
@@ -57,7 +58,7 @@ fn harmless() -> Executable {
     }
 }
 
-/// The error of writing an executable, reading it and loading it.
+/// Writes an executable, reads it and loads it. Returns the error that occurs.
 fn refusal(executable: &Executable) -> String {
     match Executable::from_bytes(&executable.to_bytes().unwrap()) {
         Err(error) => error.to_string(),
@@ -241,8 +242,8 @@ fn deep_nesting_is_refused_before_the_stack_ends() {
     });
 }
 
-/// The test assembles this file by hand: encoding and dropping the nested shape would itself
-/// overflow the stack.
+/// Checks that the decoder refuses a shape that is nested a million levels deep. The test assembles
+/// this file by hand, because encoding or dropping such a shape would itself overflow the stack.
 #[test]
 fn a_million_levels_are_refused_by_the_decoder() {
     let mut executable = harmless();
@@ -257,7 +258,7 @@ fn a_million_levels_are_refused_by_the_decoder() {
     assert!(error.contains("nested more than 1000 deep"), "{error}");
 }
 
-/// Updates length and digest.
+/// Updates the length and the digest in a file.
 fn seal(bytes: &mut [u8]) {
     let length = bytes.len() as u64 - 52;
     bytes[12..20].copy_from_slice(&length.to_le_bytes());
@@ -265,7 +266,7 @@ fn seal(bytes: &mut [u8]) {
     bytes[20..52].copy_from_slice(&digest);
 }
 
-/// Offsets of the section headers of an object file.
+/// Returns the offsets of the section headers of an object file.
 fn headers(bytes: &[u8]) -> Vec<usize> {
     let count = usize::from(u16::from_le_bytes(bytes[0x3c..0x3e].try_into().unwrap()));
     (0..count).map(|number| word(bytes, 0x28) + 64 * number).collect()
@@ -275,7 +276,7 @@ fn word(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
 }
 
-/// Offsets of the first section header of this type and of its section.
+/// Returns two offsets: that of the first section header of this type, and that of its section.
 fn section(bytes: &[u8], kind: u32) -> (usize, usize) {
     let of_kind = |at: &usize| bytes[at + 4..at + 8] == kind.to_le_bytes();
     let header = headers(bytes).into_iter().find(of_kind).unwrap();
@@ -326,7 +327,7 @@ fn objects_that_lead_outside_are_refused() {
     object_is_refused("cut off", "cannot be loaded", |bytes| bytes.truncate(bytes.len() / 2));
 }
 
-/// Whether the symbol is global and a function. The first one is `copy_16`.
+/// Whether the symbol is a global function. The first such symbol is `copy_16`.
 fn is_function(bytes: &[u8], at: usize) -> bool {
     bytes[at + 4] == (elf::STB_GLOBAL.0 << 4 | elf::STT_FUNC.0)
 }

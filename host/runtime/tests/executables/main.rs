@@ -1,5 +1,5 @@
-//! Executables constructed by hand, without a compiler: those that run, and those that the runtime
-//! refuses.
+//! Checks executables that are constructed by hand, without a compiler. Some of them run, and the
+//! runtime refuses the others.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod assembler;

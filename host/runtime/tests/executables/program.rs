@@ -1,4 +1,5 @@
-//! Executables constructed by hand: loading, linking, thunks, simulation, storage.
+//! Checks executables that are constructed by hand: loading, linking, thunks, simulation and
+//! storage.
 
 use super::assembler::*;
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
@@ -7,7 +8,7 @@ use fusebox_runtime::{
     LoadError, Options, Program, RunError, Slice, Target, Thunk, ValueShape,
 };
 
-/// An executable without parameters whose result is its last allocation.
+/// Returns an executable without parameters. Its result is its last allocation.
 fn executable(target: Target, functions: &[Function]) -> Executable {
     Executable {
         name: "test".into(),
@@ -110,7 +111,8 @@ fn all_blocks_run() {
     assert_eq!(run(&exe).unwrap(), (0..200).collect::<Vec<u8>>());
 }
 
-/// Overwrites a donated input, whose buffer holds the result.
+/// Returns a program that overwrites a donated input. The buffer of this input also holds the
+/// result.
 fn consuming() -> Program {
     let mut exe = executable(Target::Cpu, &[COPY_16, FILL_4]);
     let input = allocation(&mut exe, 16, AllocationKind::Donated);
@@ -156,8 +158,8 @@ fn inputs_that_are_set_are_there_in_every_run() {
     }
 }
 
-/// Returns the first or the second of two parameters. The allocations of the parameters are in that
-/// order.
+/// Creates a program that returns the first or the second of its two parameters. The allocations of
+/// the parameters are in the same order.
 fn chooser(second: bool) -> Program {
     let mut exe = executable(Target::Cpu, &[]);
     let mut slices: Vec<Slice> = (0..2).map(|_| allocation(&mut exe, 4, AllocationKind::Parameter)).collect();

@@ -1,4 +1,4 @@
-//! The report of an examination, as text and as data.
+//! Defines the report of an examination, as a text and as data.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -17,20 +17,21 @@ pub struct ExaminationReport {
     pub kind: String,
     /// Number of fusions offered to the emitter.
     pub fusions: usize,
-    /// Number of possible fusions that the emitter accepted on at least one target.
+    /// Number of fusions that the emitter accepted on at least one target. Counts only fusions that
+    /// a kernel can compute.
     pub taken: usize,
     /// Numbers of successful checks on each target.
     pub places: BTreeMap<TestedTarget, CheckCounts>,
-    /// Whether NVIDIA's assembler was installed, so that it assembled the kernels.
+    /// Whether NVIDIA's assembler was installed. If so, it has assembled the kernels.
     pub has_assembler: bool,
-    /// The emitter's reasons for declining fusions, in order of decreasing frequency, with their
-    /// counts.
+    /// The emitter's reasons for declining fusions, each with a count. The most frequent reason
+    /// comes first.
     pub declined: Vec<(String, usize)>,
     /// Number of fusions for which the emitter broke a promise.
     pub failed: usize,
     /// Whether the examination ended early because of too many failures.
     pub ended_early: bool,
-    /// The findings. There is one for each pair of a broken promise and a target.
+    /// The findings, one for each pair of a broken promise and a target.
     pub findings: Vec<Finding>,
 }
 
@@ -41,7 +42,7 @@ pub struct CheckCounts {
     pub fusions: usize,
     /// Number of plans checked.
     pub plans: usize,
-    /// Number of kernels that were compiled. They were also run, except for NVIDIA GPUs.
+    /// Number of kernels that were compiled. Kernels for NVIDIA GPUs were not run, all others were.
     pub kernels: usize,
 }
 
@@ -56,7 +57,7 @@ pub struct Finding {
     pub fusion: String,
     /// Seed of this fusion, if the fusion is random.
     pub seed: Option<u64>,
-    /// Description of the fault that the shrunk fusion shows.
+    /// Description of the fault that occurs with the shrunk fusion.
     pub words: String,
     /// The shrunk fusion, in the form that `fusebox run` reads.
     #[serde(rename = "hlo")]

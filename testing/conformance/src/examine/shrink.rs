@@ -14,7 +14,7 @@ const MOST_TRIES: usize = 200;
 const MOST_TIME: Duration = Duration::from_secs(10);
 
 /// Shrinks a fusion as far as possible. Returns the smallest fusion for which the emitter breaks
-/// the same promise, and a description of its fault.
+/// the same promise. Also returns a description of the fault.
 pub fn smaller(
     subject: &TestedEmitter,
     case: &FusionCase,
@@ -37,7 +37,7 @@ pub fn smaller(
     }
 }
 
-/// Tries a case. If the emitter breaks the same promise for this case, returns the case and its
+/// Tries a case. If the emitter breaks the same promise for this case, returns the case and the
 /// fault.
 fn fails(
     subject: &TestedEmitter,
@@ -49,8 +49,8 @@ fn fails(
     (found.promise == fault.promise && !found.lost).then(|| (case.clone(), found))
 }
 
-/// Returns all fusions that result from this fusion by one step of shrinking. There are three kinds
-/// of steps. Among steps of one kind, the step that removes most comes first.
+/// Applies each possible shrinking step to the fusion, and returns the resulting fusions. There are
+/// three kinds of steps. Among the steps of one kind, the step that removes most comes first.
 fn candidates(module: &Module) -> Vec<Module> {
     let Some(fused) = module.computations.last() else { return Vec::new() };
     let with = |computation: Computation| {

@@ -1,5 +1,5 @@
 //! Checks one emitter with one fusion on one target. Plans, compiles, simulates and runs the
-//! fusion, and compares the result with that of the interpreter.
+//! fusion, and compares its result with the interpreter's result.
 
 use fusebox_compiler::{Compilation, Phase, Selected, Source};
 use fusebox_core::device::DeviceDescription;
@@ -17,15 +17,15 @@ use crate::literals::{Closeness, difference};
 use crate::plans::{PlanError, planned};
 use crate::{Compiler, Failure, Machine};
 
-/// Largest number of alternative configurations whose kernels are run, in addition to the default
-/// configuration. Each kernel takes as long as the default kernel.
+/// Largest number of alternative configurations to run. The kernel of the default configuration is
+/// always run too. Each kernel takes as long as the default kernel.
 const MOST_OTHERS: usize = 2;
 
-/// A promise that an emitter makes by accepting a fusion.
+/// A promise that an emitter makes when it accepts a fusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Promise {
-    /// The emitter answers in time and without panicking.
+    /// The emitter answers within the time limit and does not panic.
     Answers,
     /// The plan covers every element as required, within the device's limits.
     Plan,
@@ -33,8 +33,7 @@ pub enum Promise {
     Repeats,
     /// The kernel can be compiled.
     Compiles,
-    /// The kernel accesses memory only in bounds and has no races, whatever the order of threads
-    /// is.
+    /// For every order of threads, the kernel accesses memory only in bounds and has no races.
     Behaves,
     /// The results equal those of the interpreter.
     Result,
@@ -47,7 +46,7 @@ pub enum Promise {
 }
 
 impl Promise {
-    /// Describes the fault of an emitter that breaks this promise.
+    /// Describes how an emitter breaks this promise.
     pub fn broken(self) -> &'static str {
         match self {
             Promise::Answers => "no usable answer",
@@ -93,16 +92,17 @@ impl BrokenPromise {
     }
 }
 
-/// The target for which an emitter is checked. It determines how kernels are run.
+/// The target for which an emitter is checked. The target determines how kernels are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestedTarget {
-    /// The cpu. Kernels are first simulated, where every access is checked before it happens. Then
-    /// they are run.
+    /// The cpu. Kernels are first simulated, and the simulator checks every access before it
+    /// happens. Then the kernels are run.
     Cpu,
     /// A GPU that the simulator simulates.
     Simt,
-    /// NVIDIA GPUs. Kernels are compiled to PTX, which NVIDIA's assembler reads, but are not run.
+    /// NVIDIA GPUs. Kernels are compiled to PTX and assembled by NVIDIA's assembler. They are not
+    /// run.
     Nvidia,
 }
 
@@ -117,7 +117,7 @@ pub struct TrialCounts {
 struct RunSetup<'t> {
     machine: Machine,
     ways: &'t [Options],
-    /// The promise that is broken if the result depends on the options.
+    /// The promise that the emitter breaks if the result depends on the options.
     differs: Promise,
 }
 
@@ -160,7 +160,7 @@ impl TestedEmitter {
         }
     }
 
-    /// Returns the reason for declining a fusion, if the emitter declines it.
+    /// Returns the emitter's reason if the emitter declines the fusion.
     pub fn reason_to_decline(&self, case: &FusionCase, place: TestedTarget) -> Option<String> {
         let fusion = crate::plans::fusion(&case.text);
         match self.emitter().consider(&fusion, &place.device()) {
@@ -215,8 +215,8 @@ impl TestedEmitter {
         Ok(Some(TrialCounts { plans: configurations.len(), kernels }))
     }
 
-    /// Builds and checks all plans of a fusion. Returns the configurations of the plans; `None` if
-    /// the emitter declines the fusion.
+    /// Builds and checks all plans of a fusion. Returns the configurations of the plans, or `None`
+    /// if the emitter declines the fusion.
     fn planned(
         &self,
         case: &FusionCase,
@@ -237,8 +237,8 @@ impl TestedEmitter {
     }
 
     /// Runs the kernels of the default configuration and of a few other configurations. Returns the
-    /// number of kernels. If passes change the fusion so that the emitter declines it, this number
-    /// is 0.
+    /// number of kernels. This number is 0 if passes change the fusion so much that the emitter
+    /// declines it.
     fn runs(
         &self,
         case: &FusionCase,
@@ -307,8 +307,8 @@ impl TestedEmitter {
         self.in_charge(&Configuration::default()).compile_source(source, &machine, until)
     }
 
-    /// Returns a compiler in which the emitter under test, with these knobs, builds all fusions
-    /// that it accepts.
+    /// Returns a compiler in which the emitter under test builds all fusions that it accepts. The
+    /// emitter uses these knobs.
     fn in_charge(&self, knobs: &Configuration) -> Compiler {
         let registry = self.compiler.registry();
         let kinds = registry.emitters().iter().map(|emitter| emitter.descriptor().kind.clone());
@@ -320,8 +320,8 @@ impl TestedEmitter {
     }
 }
 
-/// Returns the default configuration and a few other configurations. The fusion's text determines
-/// which other configurations.
+/// Returns the default configuration and a few other configurations. The text of the fusion
+/// determines the choice of these others.
 fn drawn(case: &FusionCase, configurations: &[Configuration]) -> Vec<Configuration> {
     let others = configurations.get(1..).unwrap_or_default();
     let seed = case.text.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));

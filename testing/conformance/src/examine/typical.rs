@@ -1,7 +1,7 @@
-//! Typical fusions of programs, and fusions that no kernel can compute.
+//! Lists fusions that are typical of programs, and fusions that no kernel can compute.
 
-/// Typical fusions of programs, each with a name. `{N}` and `{M}` stand for the numbers of rows and
-/// columns.
+/// Fusions that are typical of programs, each with a name. `{N}` and `{M}` stand for the numbers of
+/// rows and columns.
 pub const TYPICAL: [(&str, &str); 22] = [
     (
         "numerator of softmax",

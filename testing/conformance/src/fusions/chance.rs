@@ -7,7 +7,7 @@ use fusebox_core::random::SplitMix64;
 pub struct Chance(SplitMix64);
 
 impl Chance {
-    /// Starts the sequence that a seed determines.
+    /// Creates the sequence that a seed determines.
     pub fn new(seed: u64) -> Chance {
         Chance(SplitMix64(seed.wrapping_mul(0x2545_f491_4f6c_dd1d)))
     }

@@ -15,9 +15,9 @@ impl Graph {
         }
     }
 
-    /// Returns a combiner for `times` elements, and a bound on the magnitude of the results. The
-    /// combiner is chosen so that the results do not depend on the order in which elements are
-    /// combined.
+    /// Returns a combiner that can combine `times` elements, and a bound on the magnitude of the
+    /// results. The combiner is chosen so that the results do not depend on the order in which
+    /// elements are combined.
     fn order_free_combiner(&mut self, x: &Value, times: i64) -> Option<(String, f64)> {
         let operation = self.chance.pick(Self::combiners_for(x.ty));
         let bound = match operation {
@@ -124,15 +124,15 @@ impl Graph {
         (0..2).map(|i| self.push(ty, &dims, bound, &format!("get-tuple-element({both}), index={i}"))).collect()
     }
 
-    /// Adds a scatter that combines rows with the rows of a value. Some indices may occur twice,
+    /// Adds a scatter that combines update rows with rows of a value. Some indices may occur twice,
     /// and some may be out of bounds.
     pub fn scatter(&mut self, ty: ElementType, dims: &[i64]) -> Value {
         let operand = self.another(ty, dims);
         self.scatter_into(operand)
     }
 
-    /// Adds a scatter that combines rows with the rows of a parameter. No other instruction reads
-    /// this parameter.
+    /// Adds a scatter that combines update rows with rows of a parameter. No other instruction
+    /// reads this parameter.
     pub fn scatter_into_parameter(&mut self, dims: &[i64]) -> Value {
         let ty = types::any(&mut self.chance);
         let operand = self.parameter_within(ty, dims, None);

@@ -53,8 +53,8 @@ impl Graph {
             "maximum" | "minimum" => x.bound.max(y.bound),
             _ => x.bound + y.bound,
         };
-        // If the result exceeds this bound, floats are rounded. In complex products, the order of
-        // roundings is unspecified.
+        // Floats beyond this bound are rounded. In a complex product, the order of roundings is
+        // unspecified.
         if bound > order_free_up_to(x.ty) {
             let bound = x.bound.max(y.bound);
             return match x.ty {
@@ -65,7 +65,7 @@ impl Graph {
         self.push(x.ty, &x.dims, bound, &format!("{operation}({}, {})", x.name, y.name))
     }
 
-    /// Converts a value to a random type, if this type can represent all elements.
+    /// Converts a value to a random type that can represent all its elements.
     pub fn converted(&mut self, x: &Value) -> Value {
         let ty = types::any(&mut self.chance);
         let fits = match ty {
@@ -95,8 +95,9 @@ impl Graph {
         self.push(x.ty, &x.dims, x.bound.max(z.bound), &operation)
     }
 
-    /// Broadcasts a smaller array to the dimensions of a value, for example over its rows or
-    /// columns. Then combines the value with another value, often with this broadcast.
+    /// Broadcasts a smaller array to the dimensions of a value, for example along the value's rows
+    /// or columns. Then combines the value with another value. The other value is often this
+    /// broadcast.
     fn with_broadcast(&mut self, x: &Value) -> Value {
         let kept: Vec<usize> = (0..x.rank()).filter(|_| self.chance.once_in(2)).collect();
         let dims: Vec<i64> = kept.iter().map(|&d| x.dims[d]).collect();

@@ -16,7 +16,7 @@ pub struct Value {
     pub name: String,
     pub ty: ElementType,
     pub dims: Vec<i64>,
-    /// Largest possible magnitude of the elements, all of which are whole numbers.
+    /// Largest possible magnitude of the elements. All elements are whole numbers.
     pub bound: f64,
 }
 
@@ -33,7 +33,7 @@ impl Value {
 /// A fusion under construction.
 pub struct Graph {
     pub seed: u64,
-    /// Numbers of the heroes from which a hero is chosen. If empty, all usual heroes are possible.
+    /// Numbers of the possible heroes. If this list is empty, all usual heroes are possible.
     pub kind: Vec<i64>,
     pub chance: Chance,
     pub values: Vec<Value>,
@@ -81,7 +81,8 @@ impl Graph {
         self.push(ty, &[], bound, &format!("constant({value})"))
     }
 
-    /// Adds a parameter. Its elements are in `range`; without a range, they are small integers.
+    /// Adds a parameter. The elements of the parameter are in `range`. If there is no range, they
+    /// are small integers.
     pub fn parameter_within(&mut self, ty: ElementType, dims: &[i64], range: Option<(i64, i64)>) -> Value {
         let number = self.parameters.len();
         let literal = types::filled(ty, dims, range, &mut self.chance);
@@ -122,7 +123,7 @@ impl Graph {
         name
     }
 
-    /// Adds a combiner, unless the graph already has a combiner with this name.
+    /// Adds a combiner if the graph has no combiner with this name yet.
     pub fn add_combiner(&mut self, name: &str, text: String) {
         if self.combiners.iter().all(|(known, _)| known != name) {
             self.combiners.push((name.into(), text));
@@ -142,7 +143,8 @@ impl Graph {
         let types: Vec<String> = roots.iter().map(|root| shape(root.ty, &root.dims)).collect();
         let names: Vec<&str> = roots.iter().map(|root| root.name.as_str()).collect();
         let mut lines = self.lines;
-        // If there is only one result, it is the root; otherwise the root is a tuple.
+        // If there is only one result, this result is the root. Otherwise the root is a tuple of
+        // all results.
         let result = match roots {
             [_] => types[0].clone(),
             _ => format!("({})", types.join(", ")),

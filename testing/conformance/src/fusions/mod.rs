@@ -1,10 +1,11 @@
 //! Builds random fusions of one kind or of any kind. A seed determines the fusion and its inputs.
 //!
-//! A fusion has a prologue of elementwise operations, one or several heroes, an epilogue, and side
-//! outputs. Heroes are reductions, transposes, concatenations, slices, updates, pads, gathers,
-//! scatters, …. A fusion may have odd sizes, dimensions of size 1, and types of 4 to 64 bits.
-//! Elements are small integers, and operations are chosen so that no result depends on the order of
-//! summation. Therefore tests can require equal results.
+//! A fusion consists of a prologue of elementwise operations, one or several heroes, and an
+//! epilogue. It may also have a side output: the operand of the hero is then also a result. Heroes
+//! are reductions, transposes, concatenations, slices, updates, pads, gathers, scatters, …. A
+//! fusion may have odd sizes, dimensions of size 1, and types of 4 to 64 bits. Elements are small
+//! integers, and the operations are such that no result depends on the order of summation.
+//! Therefore tests can require equal results.
 
 mod chance;
 mod combining;
@@ -74,7 +75,8 @@ fn build(mut graph: Graph) -> Fusion {
 }
 
 impl Graph {
-    /// Returns up to four dimensions of various sizes, with a limited number of elements.
+    /// Returns up to four dimensions of various sizes. An array with these dimensions has a limited
+    /// number of elements.
     fn dims(&mut self) -> Vec<i64> {
         let rank = self.chance.pick(&[1, 2, 2, 2, 3, 3, 4]);
         let most = if self.chance.once_in(4) { MOST_ELEMENTS } else { 1500 };
@@ -123,7 +125,7 @@ impl Graph {
         }
     }
 
-    /// Updates slices of one or two parameters. An emitter may do this in-place.
+    /// Updates slices of one or two parameters. An emitter may write these updates in-place.
     fn updates_of_a_parameter(&mut self, x: &Value) -> Vec<Value> {
         let count = 1 + i64::from(self.chance.once_in(3));
         let updated = |this: &mut Self| {
@@ -133,8 +135,8 @@ impl Graph {
         (0..count).map(|_| updated(self)).collect()
     }
 
-    /// Adds a normalisation: reduces rows or columns, then combines each element with the result of
-    /// the element's row or column.
+    /// Adds a normalisation: reduces each row or column, then combines every element with the
+    /// reduced value of its row or column.
     fn normalised(&mut self, x: &Value) -> Value {
         let reduced = if self.chance.once_in(4) { 0 } else { x.rank() - 1 };
         let of_row = self.reduce_dims(x, &[reduced]);
@@ -152,8 +154,8 @@ impl Graph {
         self.push(x.ty, &x.dims, x.bound + of_row.bound, &format!("{operation}({}, {})", x.name, back.name))
     }
 
-    /// Adds two reductions over the same dimensions. One reduces the operand, the other reduces a
-    /// value that is computed from the operand.
+    /// Adds two reductions over the same dimensions. The first reduces the operand. The second
+    /// reduces a value that is computed from the operand.
     fn reductions_of_one(&mut self, x: &Value) -> Vec<Value> {
         let reduced = self.reduced_dims(x.rank());
         let other = self.chain(x.clone(), 2);
@@ -211,8 +213,8 @@ impl Graph {
         vec![first, second]
     }
 
-    /// Completes the fusion. If a result is a parameter or a constant, adds a copy, because no
-    /// kernel would compute this result.
+    /// Completes the fusion. No kernel computes a result that is a parameter or a constant, so such
+    /// a result is replaced by a copy.
     fn finish_with(mut self, seed: u64, mut results: Vec<Value>) -> Fusion {
         results.dedup_by(|a, b| a.name == b.name);
         for result in &mut results {

@@ -1,4 +1,4 @@
-//! Element types, and the ranges in which their values are exact.
+//! Defines the element types, and for each type the range in which values are exact.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
@@ -33,8 +33,8 @@ pub fn any(chance: &mut Chance) -> ElementType {
 }
 
 /// Returns a limit on the magnitude of elements. Up to this limit, sums and products of whole
-/// numbers do not depend on the order of operations. Integer types wrap around, so they have no
-/// limit. Only four-bit integers have a limit, because they are computed in eight bits.
+/// numbers do not depend on the order of operations. Integer types wrap around, so they need no
+/// limit. Four-bit integers are an exception, because they are computed in eight bits.
 pub fn order_free_up_to(ty: ElementType) -> f64 {
     match ty {
         ElementType::S4 => 7.0,
@@ -87,7 +87,7 @@ pub fn usual_bound(ty: ElementType) -> f64 {
     if ty == ElementType::Pred { 1.0 } else { 3.0 }
 }
 
-/// Returns an array of small integers. If there is a `range`, all integers are within this range.
+/// Returns an array of small integers. If `range` is set, all integers are within this range.
 pub fn filled(ty: ElementType, dims: &[i64], range: Option<(i64, i64)>, chance: &mut Chance) -> ArrayLiteral {
     let part = ty.real_part();
     let parts = dims.iter().product::<i64>() * if part == ty { 1 } else { 2 };

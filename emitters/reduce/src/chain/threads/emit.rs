@@ -57,7 +57,7 @@ enum KeptElements {
 
 /// Adjacent elements that one thread processes together.
 struct ElementUnit {
-    /// Number of the unit in its loop iteration, or among the units after the loop.
+    /// Index of the unit in its loop iteration, or among the units after the loop.
     number: usize,
     /// Position of the unit in the row, in units.
     position: Value,
