@@ -1,4 +1,4 @@
-//! `simple-reduce`: a reduce emitter with a warp per result, and on the cpu a thread for several.
+//! `simple-reduce`: a reduce emitter. A warp computes a result; a cpu thread computes several.
 //!
 //! Read it from top to bottom: description, accepted fusions, plan (reads and writes), code.
 //!

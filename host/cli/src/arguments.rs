@@ -170,8 +170,8 @@ pub struct EmitterChoice {
     /// bundled, no limit for kernels of bundled emitters
     #[arg(long, value_name = "SECONDS")]
     pub kernel_time: Option<NonZeroU32>,
-    /// Read this file instead of the fusebox.toml in the module's folder or the nearest folder
-    /// above it
+    /// Read this file. Default: fusebox.toml in the module's folder, or in the nearest folder above
+    /// that has one
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Fail on plugins that fusebox.lock does not pin; in tune, measure nothing and fail on untuned
@@ -476,7 +476,7 @@ pub struct Explain {
     /// emitter, heroes, plan, maps, and why other emitters declined
     #[arg(long, value_name = "NAME", conflicts_with_all = ["ptxas", "why", "memory", "html"])]
     pub fusion: Option<Pattern>,
-    /// Show the same details of every fusion, and the outcome of every bid
+    /// Show the details of --fusion for every fusion, and the outcome of every bid
     #[arg(long, conflicts_with_all = ["fusion", "ptxas", "why", "memory", "html"])]
     pub all: bool,
     /// Print JSON

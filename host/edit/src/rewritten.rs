@@ -15,8 +15,10 @@ pub struct Rewritten {
 }
 
 impl Rewritten {
-    /// Replaces computation `id` and the computations that [`Builder::replace_computation`](crate::Builder::replace_computation)
-    /// replaces. Appends the added computations.
+    /// Replaces computation `id`, and the computations that [`replace_computation`] replaces. Appends
+    /// the added computations.
+    ///
+    /// [`replace_computation`]: crate::Builder::replace_computation
     pub fn put_into(self, module: &mut Module, id: ComputationId) {
         module.computations.extend(self.added);
         for (id, computation) in self.replaced.into_iter().chain([(id, self.computation)]) {

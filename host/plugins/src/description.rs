@@ -1,4 +1,4 @@
-//! What an emitter says about itself.
+//! The answers of an emitter about itself: its kind, its name, its version and its operations.
 
 use fusebox_core::emitter::Descriptor;
 use fusebox_core::hlo::Opcode;

@@ -75,7 +75,7 @@ pub enum RunError {
         index: usize,
     },
     /// The caller hands over a buffer for an input that the module does not declare as donated.
-    #[error("input {index} is not donated by the module (`input_output_alias`, `buffer_donor`): set it")]
+    #[error("input {index} is not donated by the module: name it in `input_output_alias` or `buffer_donor`")]
     NotDonated {
         /// Index of the input among all array leaves of the parameters.
         index: usize,

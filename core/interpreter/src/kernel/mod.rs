@@ -66,7 +66,7 @@ pub enum KernelFault {
     #[error("the interpreter of kernels needs more than {0:?}")]
     TooLong(Duration),
     /// The system cannot create a thread.
-    #[error("no thread to execute the kernel: {0}")]
+    #[error("cannot create a thread that executes the kernel: {0}")]
     NoThread(String),
 }
 

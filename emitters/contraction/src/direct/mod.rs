@@ -50,7 +50,7 @@ pub struct DirectProblem {
     pub along_row: Vec<usize>,
     /// Coordinates of a step that identify an input row.
     pub outer_steps: Vec<usize>,
-    /// Coordinates of a step along an input row, outermost first.
+    /// The other coordinates of a step, which move along an input row. Outermost first.
     pub inner_steps: Vec<usize>,
     /// Memory stride of each coordinate in the input, in elements.
     pub distance: Vec<f64>,

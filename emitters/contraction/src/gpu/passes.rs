@@ -1,6 +1,6 @@
 //! Writes of the results through shared memory, some rows of the tile at a time. Neighbouring
-//! threads write neighbouring elements, and the kernel contains the code of the epilogue once, not
-//! once per sum of a thread.
+//! threads write neighbouring elements. A thread has several sums, but the kernel contains the code
+//! of the epilogue only once.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};

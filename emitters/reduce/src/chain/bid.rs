@@ -115,7 +115,8 @@ impl ChainSearch<'_> {
         }
     }
 
-    /// Whether `reduce` reduces the same rows, and reads an array that a member also reads.
+    /// Whether `reduce` reduces the rows of this chain, and reads an array that a member of the
+    /// chain also reads.
     fn reads_with_members(&self, reduce: InstrId) -> bool {
         if row_space(self.module, self.computation, reduce) != Some(self.space) {
             return false;

@@ -8,7 +8,8 @@ unsafe extern "C" {
     fn memset(to: *mut u8, value: i32, bytes: usize) -> *mut u8;
 }
 
-/// Returns the address of the function with a name; `None` if kernels may not call this function.
+/// Returns the address of the function with the given name; `None` if kernels may not call this
+/// function.
 pub fn address(name: &str) -> Option<u64> {
     let address = match name {
         "memcpy" => memcpy as *const () as u64,
