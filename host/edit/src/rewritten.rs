@@ -15,8 +15,8 @@ pub struct Rewritten {
 }
 
 impl Rewritten {
-    /// Replaces computation `id`, and the computations that [`replace_computation`] replaces. Appends
-    /// the added computations.
+    /// Replaces computation `id`, and the computations that [`replace_computation`] replaces.
+    /// Appends the added computations.
     ///
     /// [`replace_computation`]: crate::Builder::replace_computation
     pub fn put_into(self, module: &mut Module, id: ComputationId) {

@@ -1,4 +1,4 @@
-//! What to compare, and how.
+//! The settings of a comparison: the sides to compare and the way to measure them.
 
 use fusebox_compiler::Source;
 use fusebox_plugins::Registry;
