@@ -25,26 +25,24 @@ impl Builder<'_> {
         self.add(Op::Select, [predicate, on_true, on_false])
     }
 
-    /// Converts an array to another element type. Returns the array itself if it has this type.
+    /// Converts an array to another element type. Returns the array itself if it already has this
+    /// type.
     pub fn convert(&mut self, operand: InstrId, element_type: ElementType) -> InstrId {
-        match self.array(operand) {
-            Some(array) if array.element_type == element_type => operand,
-            Some(array) => {
-                let shape = Shape::array(element_type, array.dims.clone());
-                self.add_shaped(Op::Convert, shape, [operand])
-            }
-            None => self.not_an_array(operand),
-        }
+        self.retyped(Op::Convert, operand, element_type)
     }
 
     /// Reinterprets the bits of an array as another element type of the same width. Returns the
-    /// array itself if it has this type.
+    /// array itself if it already has this type.
     pub fn bitcast_convert(&mut self, operand: InstrId, element_type: ElementType) -> InstrId {
+        self.retyped(Op::BitcastConvert, operand, element_type)
+    }
+
+    fn retyped(&mut self, op: Op, operand: InstrId, element_type: ElementType) -> InstrId {
         match self.array(operand) {
             Some(array) if array.element_type == element_type => operand,
             Some(array) => {
                 let shape = Shape::array(element_type, array.dims.clone());
-                self.add_shaped(Op::BitcastConvert, shape, [operand])
+                self.add_shaped(op, shape, [operand])
             }
             None => self.not_an_array(operand),
         }
