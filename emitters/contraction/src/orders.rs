@@ -16,7 +16,7 @@ const SMALL_MATRIX: i64 = 16 << 10;
 /// is empty if the operand's own order is equally good. Returns no orders for other operations.
 ///
 /// ```text
-/// dot(x, w), rows of x by rows of w    order of w: columns first, so that a vector holds several columns
+/// dot(x, w), rows of x by rows of w    order of w: columns first: a vector holds several columns
 /// dot(w, x), x a vector                order of w: as above, if w is small
 /// ```
 pub fn orders(hero: &Candidate) -> Vec<Vec<i64>> {

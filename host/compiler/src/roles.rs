@@ -20,11 +20,16 @@ pub enum Role {
 /// Returns the role of every computation. A computation with several roles gets the one that
 /// [`Role`] lists first.
 pub fn roles(module: &Module) -> Vec<Role> {
+    roles_in(module, &call_order(module))
+}
+
+/// Returns the roles, given the computations of the module, callees first.
+fn roles_in(module: &Module, order: &[ComputationId]) -> Vec<Role> {
     let mut roles = vec![Role::Unreachable; module.computations.len()];
     if let Some(entry) = module.entry {
         roles[entry.index()] = if module.bare { Role::Fused } else { Role::Sequence };
     }
-    for caller in call_order(module).into_iter().rev() {
+    for &caller in order.iter().rev() {
         let role_of_caller = roles[caller.index()];
         if role_of_caller == Role::Unreachable {
             continue;
@@ -41,8 +46,10 @@ pub fn roles(module: &Module) -> Vec<Role> {
 
 /// Returns the ids of the computations in a role, callees first.
 pub fn in_role(module: &Module, role: Role) -> Vec<ComputationId> {
-    let roles = roles(module);
-    call_order(module).into_iter().filter(|id| roles[id.index()] == role).collect()
+    let mut order = call_order(module);
+    let roles = roles_in(module, &order);
+    order.retain(|id| roles[id.index()] == role);
+    order
 }
 
 /// Returns the computation that an operation calls as a whole. XLA wraps calls of composites and of

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_core::hlo::{
     ArrayShape, BinaryOp, Combiner, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape,
-    Span, infer_shape_with,
+    infer_shape_with,
 };
 
 use crate::computations::unused_name;
@@ -262,10 +262,12 @@ impl<'m> Builder<'m> {
             }
         };
         let name = self.name(&op);
-        let origin = self.origin.as_deref();
-        let shape = origin.map_or(shape.clone(), |it| with_layout_of(&it.shape, shape));
-        let extra = origin.and_then(|it| inherited(it, &op, &shape));
-        let span = origin.map_or(Span::default(), |it| it.span);
+        let Some(origin) = self.origin.as_deref() else {
+            return self.push(Instruction::new(name, shape, op, operands));
+        };
+        let shape = with_layout_of(&origin.shape, shape);
+        let extra = inherited(origin, &op, &shape);
+        let span = origin.span;
         self.push(Instruction { name, shape, op, operands, extra, span })
     }
 

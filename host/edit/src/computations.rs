@@ -85,7 +85,7 @@ pub fn append(module: &mut Module, mut computation: Computation) -> ComputationI
 }
 
 /// Returns the name. Appends a number if the name is already used.
-pub fn unused_name(is_used: impl Fn(&str) -> bool, name: &str) -> String {
+pub(crate) fn unused_name(is_used: impl Fn(&str) -> bool, name: &str) -> String {
     let mut unused = name.to_owned();
     let mut number = 0u64;
     while is_used(&unused) {

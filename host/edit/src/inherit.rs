@@ -10,7 +10,7 @@ use fusebox_core::hlo::{Extra, Instruction, Op, Shape};
 /// | metadata | always: profiles and dumps name the user's line |
 /// | frontend attributes | always |
 /// | sharding | if the new shape has the dimensions of the origin |
-/// | backend config, precision, result accuracy and other attributes | if the operation is of the origin's kind |
+/// | backend config, precision, accuracy and others | if the operation is of the origin's kind |
 /// | control predecessors | never: they name instructions of the old computation |
 ///
 /// XLA has the same rules for metadata, frontend attributes and sharding

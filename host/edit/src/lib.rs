@@ -39,13 +39,12 @@ mod extract;
 mod inherit;
 mod instructions;
 mod movement;
-mod products;
 mod rewrite;
 mod rewritten;
 mod scalars;
 
 pub use builder::Builder;
-pub use computations::{append, call_order, redirect_calls, restore_order, retain_computations, unused_name};
+pub use computations::{append, call_order, redirect_calls, restore_order, retain_computations};
 pub use control::with_scalars;
 pub use error::EditError;
 pub use extract::{

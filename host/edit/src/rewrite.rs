@@ -95,7 +95,7 @@ impl<'m> Rewrite<'m> {
 
     /// Replaces an old instruction by a new instruction without operands: `op` is a constant or a
     /// parameter.
-    pub fn replace_shaped(&mut self, old: InstrId, op: Op, shape: Shape) -> InstrId {
+    pub(crate) fn replace_shaped(&mut self, old: InstrId, op: Op, shape: Shape) -> InstrId {
         let new = self.add_shaped(op, shape, []);
         self.set(old, new);
         new

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Opcode, Shape};
 
 use super::inline_calls::inlined_callee;
-use crate::roles::{Role, roles};
+use crate::roles::Role;
 
 /// A property of all reachable computations of a module. A pass that needs a form keeps this form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// All forms.
+    /// All forms, in the order in which passes establish them.
     pub const ALL: [Form; 8] = [
         Form::OneDevice,
         Form::StaticSizes,
@@ -40,10 +40,10 @@ impl Form {
     ];
 
     /// Returns the first instruction that does not have the form.
-    pub fn exception(self, module: &Module) -> Option<&Instruction> {
-        let reachable = module.computations.iter().zip(roles(module)).filter(|(_, role)| *role != Role::Unreachable);
+    pub fn exception<'m>(self, module: &'m Module, roles: &[Role]) -> Option<&'m Instruction> {
+        let reachable = module.computations.iter().zip(roles).filter(|(_, role)| **role != Role::Unreachable);
         let mut instructions =
-            reachable.flat_map(|(computation, role)| computation.instructions.iter().map(move |it| (it, role)));
+            reachable.flat_map(|(computation, &role)| computation.instructions.iter().map(move |it| (it, role)));
         instructions.find(|(instruction, role)| !self.admits(instruction, *role)).map(|(instruction, _)| instruction)
     }
 

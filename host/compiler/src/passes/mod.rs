@@ -49,6 +49,7 @@ use fusebox_core::hlo::Module;
 use fusebox_edit::restore_order;
 
 use crate::fuse::Claims;
+use crate::roles::roles;
 use crate::{CompileError, Phase};
 
 /// The function of a pass. It may read the emitters' claims and the device.
@@ -70,21 +71,10 @@ pub struct Pass {
     run: PassFunction,
 }
 
-/// The forms of a module in which the meaning of an instruction does not depend on layouts, calls
-/// or dynamic sizes.
-const PLAIN: &[Form] = &[Form::OneDevice, Form::StaticSizes, Form::Expanded, Form::NoCalls, Form::RowMajor];
-/// The forms of a module that consists of operations which kernels and routines compute.
-const CANONICAL: &[Form] = &[
-    Form::OneDevice,
-    Form::StaticSizes,
-    Form::Expanded,
-    Form::NoCalls,
-    Form::RowMajor,
-    Form::NoBatchNorm,
-    Form::Canonical,
-];
-/// The forms of [`CANONICAL`], and [`Form::NoEmptyArrays`].
-const WITH_ELEMENTS: &[Form] = &Form::ALL;
+/// Returns the forms of a module up to this one, in the order in which passes establish them.
+const fn up_to(last: Form) -> &'static [Form] {
+    Form::ALL.split_at(last as usize + 1).0
+}
 
 /// Defines a pass that later passes or phases rely on.
 const fn needed(
@@ -122,7 +112,8 @@ impl Pass {
     }
 
     fn check_forms(&self, module: &Module, forms: &[Form], relation: &str) -> Result<(), CompileError> {
-        let exception = forms.iter().find_map(|form| Some((form, form.exception(module)?)));
+        let roles = roles(module);
+        let exception = forms.iter().find_map(|form| Some((form, form.exception(module, &roles)?)));
         exception.map_or(Ok(()), |(form, instruction)| {
             let Pass { name, .. } = self;
             let (opcode, instruction) = (instruction.opcode(), &instruction.name);
@@ -146,124 +137,121 @@ pub const PASSES: &[Pass] = &[
     needed(
         "dynamic-dimensions",
         "replace arrays of dynamic size by arrays of their bounds, with the sizes as values",
-        (&[Form::OneDevice], &[Form::StaticSizes]),
+        (up_to(Form::OneDevice), &[Form::StaticSizes]),
         |module, _| dynamic_dimensions::run(module),
     ),
     needed(
         "expansions",
         "expand scan, ragged-dot and scaled-dot into loops and products",
-        (&[Form::OneDevice, Form::StaticSizes], &[Form::Expanded]),
+        (up_to(Form::StaticSizes), &[Form::Expanded]),
         |module, _| expansions::run(module),
     ),
-    needed(
-        "inline-calls",
-        "inline calls",
-        (&[Form::OneDevice, Form::StaticSizes, Form::Expanded], &[Form::NoCalls]),
-        |module, _| inline_calls::run(module),
-    ),
-    optional(
-        "equal-combiners",
-        "merge equal combiners and comparators",
-        &[Form::OneDevice, Form::StaticSizes, Form::Expanded, Form::NoCalls],
-        |module, _| equal_combiners::run(module),
-    ),
+    needed("inline-calls", "inline calls", (up_to(Form::Expanded), &[Form::NoCalls]), |module, _| {
+        inline_calls::run(module)
+    }),
+    optional("equal-combiners", "merge equal combiners and comparators", up_to(Form::NoCalls), |module, _| {
+        equal_combiners::run(module)
+    }),
     needed(
         "row-major",
         "make all arrays row-major, with transposes for other layouts",
-        (&[Form::OneDevice, Form::StaticSizes, Form::Expanded, Form::NoCalls], &[Form::RowMajor]),
+        (up_to(Form::NoCalls), &[Form::RowMajor]),
         |module, _| row_major::run(module),
     ),
-    needed("batch-norm", "expand batch normalisation into arithmetic", (PLAIN, &[Form::NoBatchNorm]), |module, _| {
-        batch_norm::run(module)
-    }),
+    needed(
+        "batch-norm",
+        "expand batch normalisation into arithmetic",
+        (up_to(Form::RowMajor), &[Form::NoBatchNorm]),
+        |module, _| batch_norm::run(module),
+    ),
     needed(
         "canonical-ops",
         "remove operations without effect on one device",
-        (PLAIN, &[Form::Canonical]),
+        (up_to(Form::NoBatchNorm), &[Form::Canonical]),
         |module, _| canonical_ops::run(module),
     ),
-    needed("four-bit-integers", "compute with four-bit integers in eight bits", (CANONICAL, &[]), |module, _| {
-        four_bit_integers::run(module)
-    }),
-    needed("tuples", "remove tuples whose elements are read one by one", (CANONICAL, &[]), |module, _| {
+    needed(
+        "four-bit-integers",
+        "compute with four-bit integers in eight bits",
+        (up_to(Form::Canonical), &[]),
+        |module, _| four_bit_integers::run(module),
+    ),
+    needed("tuples", "remove tuples whose elements are read one by one", (up_to(Form::Canonical), &[]), |module, _| {
         tuples::run(module)
     }),
-    optional("movements", "merge reshapes, broadcasts and transposes in a row", CANONICAL, |module, _| {
+    optional("movements", "merge reshapes, broadcasts and transposes in a row", up_to(Form::Canonical), |module, _| {
         movements::run(module)
     }),
-    optional("top-k", "replace a sort by top-k if only its first elements are used", CANONICAL, |module, _| {
-        top_k::run(module)
-    }),
+    optional(
+        "top-k",
+        "replace a sort by top-k if only its first elements are used",
+        up_to(Form::Canonical),
+        |module, _| top_k::run(module),
+    ),
     needed(
         "empty-arrays",
         "replace arrays without elements by constants",
-        (CANONICAL, &[Form::NoEmptyArrays]),
+        (up_to(Form::Canonical), &[Form::NoEmptyArrays]),
         |module, _| empty_arrays::run(module),
     ),
     optional(
         "selected-elements",
         "expand select-and-scatter: select in each window once, then scatter",
-        WITH_ELEMENTS,
+        &Form::ALL,
         |module, _| selected_elements::run(module),
     ),
     optional(
         "small-systems",
         "expand triangular systems of a few equations into arithmetic",
-        WITH_ELEMENTS,
+        &Form::ALL,
         |module, _| small_systems::run(module),
     ),
-    optional(
-        "wide-sums",
-        "accumulate sums of narrow floats in wide ones, and round once",
-        WITH_ELEMENTS,
-        |module, _| wide_sums::run(module),
-    ),
-    optional(
-        "control-flow",
-        "unroll loops of few iterations, and inline known branches",
-        WITH_ELEMENTS,
-        |module, _| control_flow::run(module),
-    ),
-    optional("loop-state", "remove unused elements from the state of loops", WITH_ELEMENTS, |module, _| {
+    optional("wide-sums", "accumulate sums of narrow floats in wide ones, and round once", &Form::ALL, |module, _| {
+        wide_sums::run(module)
+    }),
+    optional("control-flow", "unroll loops of few iterations, and inline known branches", &Form::ALL, |module, _| {
+        control_flow::run(module)
+    }),
+    optional("loop-state", "remove unused elements from the state of loops", &Form::ALL, |module, _| {
         loop_state::run(module)
     }),
-    optional("constant-folding", "fold small operations on constants", WITH_ELEMENTS, |module, _| {
+    optional("constant-folding", "fold small operations on constants", &Form::ALL, |module, _| {
         constant_folding::run(module)
     }),
     optional(
         "elements",
         "compute small arrays element by element if only single elements are used",
-        WITH_ELEMENTS,
+        &Form::ALL,
         |module, _| elements::run(module),
     ),
     optional(
         "simplify",
         "simplify neutral elements, conversions in a row, and slices of concatenations",
-        WITH_ELEMENTS,
+        &Form::ALL,
         |module, _| simplify::run(module),
     ),
     optional(
         "products",
         "remove transposes around products, and products that sum over one element",
-        WITH_ELEMENTS,
+        &Form::ALL,
         |module, _| products::run(module),
     ),
-    optional("joined-products", "merge products of one array with several others", WITH_ELEMENTS, joined_products::run),
-    optional("loop-invariants", "hoist operations out of loops", WITH_ELEMENTS, loop_invariants::run),
+    optional("joined-products", "merge products of one array with several others", &Form::ALL, joined_products::run),
+    optional("loop-invariants", "hoist operations out of loops", &Form::ALL, loop_invariants::run),
     optional(
         "row-products",
         "compute rows times large matrices as sums along columns",
-        WITH_ELEMENTS,
+        &Form::ALL,
         |module, claims| row_products::run(module, claims.device()),
     ),
-    optional("cumulative", "split long cumulative reductions into blocks", WITH_ELEMENTS, cumulative::run),
-    optional("split-reductions", "split reductions to few results into two steps", WITH_ELEMENTS, |module, claims| {
+    optional("cumulative", "split long cumulative reductions into blocks", &Form::ALL, cumulative::run),
+    optional("split-reductions", "split reductions to few results into two steps", &Form::ALL, |module, claims| {
         split_reductions::run(module, claims.device())
     }),
-    optional("common-subexpressions", "merge equal instructions", WITH_ELEMENTS, |module, _| {
+    optional("common-subexpressions", "merge equal instructions", &Form::ALL, |module, _| {
         common_subexpressions::run(module)
     }),
-    needed("dead-code", "remove instructions that no instruction reads", (WITH_ELEMENTS, &[]), |module, _| {
+    needed("dead-code", "remove instructions that no instruction reads", (&Form::ALL, &[]), |module, _| {
         dead_code::run(module)
     }),
 ];

@@ -67,5 +67,5 @@ fn expand(edit: &mut Rewrite, instruction: &Instruction) -> Result<InstrId, Comp
 
 /// Adds a product without a prescribed algorithm.
 fn product(edit: &mut Builder, dims: &DotDims, ty: ElementType, [lhs, rhs]: [InstrId; 2]) -> InstrId {
-    edit.dot(DotDims { algorithm: String::new(), ..dims.clone() }, ty, lhs, rhs)
+    edit.add_typed(Op::Dot(DotDims { algorithm: String::new(), ..dims.clone() }), ty, [lhs, rhs])
 }
