@@ -1,6 +1,6 @@
 //! Roles of computations: how a program executes each of them.
 
-use fusebox_core::hlo::{ComputationId, Module, Op};
+use fusebox_core::hlo::{Computation, ComputationId, Module, Op, Shape};
 use fusebox_edit::{call_order, retain_computations};
 
 /// How a computation is executed.
@@ -63,6 +63,16 @@ pub fn called_as_a_whole(op: &Op) -> Option<ComputationId> {
         },
         _ => None,
     }
+}
+
+/// Whether a computation takes arguments of these shapes and gives a result of this shape. The
+/// verifier checks calls, but not custom calls and asynchronous operations.
+pub fn fits(callee: &Computation, arguments: &[&Shape], result: &Shape) -> bool {
+    let Some(signature) = callee.signature() else { return false };
+    let mut pairs = signature.parameters.iter().zip(arguments);
+    signature.parameters.len() == arguments.len()
+        && pairs.all(|(parameter, argument)| argument.same_structure(parameter))
+        && signature.result.same_structure(result)
 }
 
 fn called_as(op: &Op, caller: Role) -> Role {

@@ -2,11 +2,11 @@
 //! and a fusion that XLA leaves to a library. A fusion for a library is not a kernel but a program,
 //! which the library would split into kernels.
 
-use fusebox_core::hlo::{Computation, ComputationId, FusionKind, InstrId, Instruction, Module, Op};
+use fusebox_core::hlo::{ComputationId, FusionKind, Instruction, Module, Op, Shape};
 use fusebox_edit::{call_order, rewrite};
 
 use crate::CompileError;
-use crate::roles::{Role, called_as_a_whole, roles};
+use crate::roles::{Role, called_as_a_whole, fits, roles};
 
 /// Largest number of instructions that calls may add to a computation. With nested calls, this
 /// number can double at each level.
@@ -39,7 +39,8 @@ fn inline(module: &mut Module, caller: ComputationId, role: Role) -> Result<(), 
     rewrite(module, caller, |edit, _, instruction| {
         let Some(callee) = inlined_callee(&instruction.op, role) else { return Ok(None) };
         let callee = edit.module().computation(callee);
-        if matches!(instruction.op, Op::CustomCall(_)) && !fits(edit.old(), instruction, callee) {
+        let shapes: Vec<&Shape> = instruction.operands.iter().map(|&id| &edit.old().instruction(id).shape).collect();
+        if matches!(instruction.op, Op::CustomCall(_)) && !fits(callee, &shapes, &instruction.shape) {
             let message = "a custom call of a computation with other parameters or another result";
             return Err(CompileError::at(edit.module(), instruction, message));
         }
@@ -54,16 +55,4 @@ fn inline(module: &mut Module, caller: ComputationId, role: Role) -> Result<(), 
         let arguments = edit.operands(instruction);
         Ok(Some(edit.splice(callee, &arguments)))
     })
-}
-
-/// Whether a call has the shapes of its callee. For custom calls, no earlier check has verified
-/// this.
-fn fits(caller: &Computation, call: &Instruction, callee: &Computation) -> bool {
-    let parameters = callee.parameters();
-    let is_same = |(&operand, &parameter): (&InstrId, &InstrId)| {
-        caller.instruction(operand).shape.same_structure(&callee.instruction(parameter).shape)
-    };
-    parameters.len() == call.operands.len()
-        && call.operands.iter().zip(&parameters).all(is_same)
-        && callee.root_instruction().shape.same_structure(&call.shape)
 }

@@ -11,6 +11,7 @@ use fusebox_core::hlo::{InstrId, Instruction, Module, Op, Opcode, Shape};
 use fusebox_edit::{Builder, Rewrite, rewrite};
 
 use crate::CompileError;
+use crate::roles::fits;
 
 /// Rewrites a module for one device. Does not change modules for several devices.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
@@ -50,6 +51,11 @@ fn alone(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
             let [(_, computations)] = &called[..] else { return None };
             let &[to_apply] = &computations[..] else { return None };
             let [_, result, contexts @ ..] = instruction.shape.as_tuple()? else { return None };
+            // No earlier check has compared the shapes.
+            let shapes: Vec<&Shape> = operands.iter().map(|&id| edit.shape(id)).collect();
+            if !fits(edit.module().computation(to_apply), &shapes, result) {
+                return None;
+            }
             let sent = edit.tuple(operands.clone());
             let result = edit.add_shaped(Op::Call { to_apply }, result.clone(), operands);
             started(edit, sent, result, contexts)

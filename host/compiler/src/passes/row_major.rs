@@ -31,11 +31,13 @@ fn bitcast(edit: &mut Rewrite, instruction: &Instruction) -> Result<InstrId, Com
     let (Some(from), Some(to)) = (operand.shape.as_array(), instruction.shape.as_array()) else {
         return Ok(value);
     };
-    if from.element_count() != to.element_count() || from.element_type.bits() != to.element_type.bits() {
+    let (one, other) = (from.element_type, to.element_type);
+    let is_same_kind = one.bits() == other.bits() && one.is_complex() == other.is_complex();
+    if from.element_count() != to.element_count() || !is_same_kind {
         return Err(CompileError::at(
             edit.module(),
             instruction,
-            "bitcast between shapes of different element counts or widths",
+            "bitcast between shapes of different element counts or widths, or between real and complex numbers",
         ));
     }
     let value = to_memory_order(edit, value, from);

@@ -274,3 +274,26 @@ fn extremes(element_type: ElementType, dims: &[i64]) -> Literal {
     let data: Vec<u8> = (0..count).flat_map(|i| patterns[(i + i / 7) % 4].to_le_bytes()[..size].to_vec()).collect();
     Literal::Array(ArrayLiteral { element_type, dims: dims.to_vec(), data: data.into() })
 }
+
+/// No earlier check compares these shapes, so the passes must refuse them at the instruction.
+#[test]
+fn shapes_that_do_not_fit_are_refused_at_their_instruction() {
+    let start = "s = ((f32[4]), f32[4], s32[]) async-start(x), calls=shorter\n ROOT r = f32[4] async-done(s)";
+    let bits = "y = c64[2] reshape(z)\n ROOT r = f64[2] bitcast(y)";
+    for (passes, body, words) in [
+        (&["one-device", "supported"][..], start, "async-start is not supported"),
+        (&["row-major"][..], bits, "between real and complex"),
+    ] {
+        let text = format!(
+            "HloModule m\nshorter {{ ROOT p = f32[3] parameter(0) }}\nENTRY e {{ x = f32[4] parameter(0)\n \
+             z = c64[2] parameter(1)\n {body} }}"
+        );
+        let mut module = parse_module(&text, "test.hlo").unwrap();
+        let emitters = Emitters::bundled();
+        let device = DeviceDescription::cpu(2);
+        let mut claims = Claims::new(&device, &emitters);
+        let passes = passes.iter().map(|name| PASSES.iter().find(|pass| pass.name == *name).unwrap());
+        let fault = passes.map(|pass| pass.apply(&mut module, &mut claims, false)).find_map(Result::err).unwrap();
+        assert!(!fault.is_internal() && fault.to_string().contains(words), "{fault}");
+    }
+}
