@@ -18,15 +18,17 @@ macro_rules! ensure {
     };
 }
 
+#[doc(inline)]
+pub use fusebox_hlo as hlo;
+pub use fusebox_hlo::random;
+
 pub mod analysis;
 pub mod builder;
 pub mod cost;
 pub mod device;
 pub mod emitter;
-pub mod hlo;
 pub mod indexing;
 pub mod ir;
 pub mod launch;
 pub mod plugin;
-pub mod random;
 pub mod times;
