@@ -9,25 +9,17 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-/// Makes the function return a formatted message as an error unless a condition holds.
-macro_rules! ensure {
-    ($condition:expr, $($message:tt)*) => {
-        if !$condition {
-            return Err(format!($($message)*).into());
-        }
-    };
-}
-
 #[doc(inline)]
 pub use fusebox_hlo as hlo;
 pub use fusebox_hlo::random;
+#[doc(inline)]
+pub use fusebox_indexing as indexing;
 
 pub mod analysis;
 pub mod builder;
 pub mod cost;
 pub mod device;
 pub mod emitter;
-pub mod indexing;
 pub mod ir;
 pub mod launch;
 pub mod plugin;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use fusebox_core::hlo::{Module, Op, parse_module};
-use fusebox_core::indexing::{Indexing, Reading, describe, fusion_maps, input_to_output, output_to_input};
+use fusebox_hlo::{Module, Op, parse_module};
+use fusebox_indexing::{Indexing, Reading, describe, fusion_maps, input_to_output, output_to_input};
 
 /// Parses a module with this text.
 fn module(body: &str) -> Module {
@@ -395,7 +395,7 @@ fn tuples_and_nested_fusions_are_seen_through() {
     let second: Vec<_> = output_to_input(&module, entry, fusion, 1).iter().map(texts).collect();
     assert_eq!(second, [vec![], vec!["(d0) -> (d0), domain: d0 in [0, 5]"]]);
     let x = module.computation(entry).find("x").unwrap();
-    let through = fusebox_core::indexing::maps_from(&module, entry, x, 0);
+    let through = fusebox_indexing::maps_from(&module, entry, x, 0);
     assert_eq!(texts(&through.parameters[0]), ["(d0)[s0] -> (s0, d0), domain: d0 in [0, 3], s0 in [0, 5]"]);
     assert_eq!(fusion_maps(&module, entry)[0].parameters[0], Indexing::Known(vec![]));
 }
@@ -415,7 +415,7 @@ fn attributes_that_do_not_fit_are_no_panic() {
         Op::DynamicSlice { sizes: vec![1, 1] },
         Op::Gather(Default::default()),
         Op::Convolution(Box::default()),
-        Op::Dot(fusebox_core::hlo::DotDims { lhs_contracting: vec![4], ..Default::default() }),
+        Op::Dot(fusebox_hlo::DotDims { lhs_contracting: vec![4], ..Default::default() }),
         Op::GetTupleElement { index: -4 },
         Op::Sort { dimension: 8, is_stable: false, to_apply: entry },
     ];

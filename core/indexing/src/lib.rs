@@ -1,6 +1,8 @@
 //! Indexing maps. A map states which elements of an operand an operation reads to compute an
 //! element of its result.
 //!
+//! Authors of emitters use this crate as `fusebox_core::indexing`.
+//!
 //! A map has the form `(d0, d1)[s0]{rt0} -> (d0 * 4 + s0, d1 + rt0)`. It also has an interval for
 //! each variable, and constraints on expressions. Dimensions are the inputs of the map (the index
 //! of an output element, or a thread and a block). Range variables are loop variables. Runtime
@@ -16,6 +18,18 @@
 //! inverse, proof, cover           inverses of maps; coverage: how often a map reaches each element
 //! of_op, fusion, describe         maps of HLO operations and fusions
 //! ```
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+/// Makes the function return a formatted message as an error unless a condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)*) => {
+        if !$condition {
+            return Err(format!($($message)*).into());
+        }
+    };
+}
 
 mod algebra;
 mod bounds;

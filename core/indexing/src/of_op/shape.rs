@@ -1,8 +1,8 @@
 //! Indexing maps of operations that move elements without arithmetic.
 
 use super::{Reading, Reason, Site, dim, expect_rank, over, position};
-use crate::hlo::{ArrayShape, PaddingDim, SliceDim};
-use crate::indexing::{Constraint, Expr, IndexingMap, Interval, delinearize, dim_exprs, linearize};
+use crate::{Constraint, Expr, IndexingMap, Interval, delinearize, dim_exprs, linearize};
+use fusebox_hlo::{ArrayShape, PaddingDim, SliceDim};
 
 pub(super) fn broadcast(site: Site, dimensions: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;

@@ -11,7 +11,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::hlo::text::joined;
+use fusebox_hlo::text::joined;
 
 use super::{Constraint, Expr, ExprKind, IndexingMap, Variable};
 

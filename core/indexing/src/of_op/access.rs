@@ -2,8 +2,8 @@
 //! form that code generation needs.
 
 use super::{Reading, Reason, Site, of_operand, window};
-use crate::hlo::{Computation, InstrId, Instruction, Op, Shape};
-use crate::indexing::{Expr, ExprKind, Variable};
+use crate::{Expr, ExprKind, Variable};
+use fusebox_hlo::{Computation, InstrId, Instruction, Op, Shape};
 
 /// All operand elements from which an instruction computes an element. An instruction with several
 /// results computes one element of each result, all at the same index.

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::hlo::{ComputationId, InstrId};
-use crate::indexing::canonical::renumber;
-use crate::indexing::{Bounds, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
+use crate::canonical::renumber;
+use crate::{Bounds, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
+use fusebox_hlo::{ComputationId, InstrId};
 
 /// The source of a runtime variable's value: an integer element of an instruction's result. The
 /// value is clamped to the variable's bounds.

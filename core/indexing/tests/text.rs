@@ -1,7 +1,7 @@
 //! Checks the textual form of expressions and maps.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fusebox_core::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
+use fusebox_indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

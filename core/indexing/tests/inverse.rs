@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use fusebox_core::indexing::{
+use fusebox_indexing::{
     Constraint, Coverage, Expr, ExprKind, IndexingMap, Interval, Proof, Variable, Violation, check_coverage,
     check_joint_coverage, compose, covers_exactly_once, delinearize, dim_exprs, linearize,
 };

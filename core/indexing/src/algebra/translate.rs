@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::super::expr::ExprMap;
 use super::{Algebra, Ix, Kind};
-use crate::indexing::{Expr, ExprKind};
+use crate::{Expr, ExprKind};
 
 impl Algebra {
     /// Converts an expression of a map, and replaces its variables by the expressions `dims`,
@@ -26,7 +26,7 @@ impl Algebra {
 
     /// Converts an expression of a map. `other` converts variables, and the divisions that the
     /// algebra does not support. `memo` stores the subexpressions that were converted.
-    pub(in crate::indexing) fn read<E>(
+    pub(crate) fn read<E>(
         &mut self,
         expr: &Expr,
         memo: &mut ExprMap<Ix>,
@@ -100,7 +100,7 @@ impl Algebra {
 }
 
 /// A part of an expression that the caller of `read` must convert.
-pub(in crate::indexing) enum Unread<'e> {
+pub(crate) enum Unread<'e> {
     /// A variable.
     Variable(&'e ExprKind),
     /// A quotient or remainder whose divisor is not a positive constant, with its operands.

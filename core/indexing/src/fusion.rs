@@ -2,7 +2,7 @@
 //! the computation read its parameters.
 
 use super::of_op::{Indexing, Reading, output_to_input};
-use crate::hlo::{ComputationId, InstrId, Module, Op, Shape};
+use fusebox_hlo::{ComputationId, InstrId, Module, Op, Shape};
 
 /// Largest number of readings of an instruction. If there are more, the readings are treated as
 /// unknown. Emitters cannot use so many readings. Without the limit, their number could grow

@@ -1,8 +1,8 @@
 //! Indexing maps of operations with run-time indices.
 
 use super::{Reading, Reason, RuntimeValue, Site, dim, expect_rank, position};
-use crate::hlo::{ElementType, GatherDims, InstrId, Literal, Op, ScatterDims};
-use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
+use crate::{Constraint, Expr, IndexingMap, Interval, Variable};
+use fusebox_hlo::{ElementType, GatherDims, InstrId, Literal, Op, ScatterDims};
 
 /// Returns how a dynamic-slice reads an operand. Operand 0 is read from a start that is known at
 /// run time. The other operands are start indices.

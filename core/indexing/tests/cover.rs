@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use fusebox_core::indexing::{
+use fusebox_indexing::{
     Coverage, Expr, IndexingMap, Interval, Proof, Variable, Violation, check_coverage_within, check_joint_coverage,
     delinearize, linearize,
 };

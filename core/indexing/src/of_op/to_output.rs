@@ -3,8 +3,8 @@
 
 use super::reading::{Indexing, Reading};
 use super::{Found, Site, array_dims, dynamic, output_to_input, shape};
-use crate::hlo::{ComputationId, InstrId, Module, Op};
-use crate::indexing::Variable;
+use crate::Variable;
+use fusebox_hlo::{ComputationId, InstrId, Module, Op};
 
 /// Returns the maps from an operand element to the elements of the result that depend on it. `leaf`
 /// is the leaf of the result (0 for an array). The dimensions of a map are the operand's index. If

@@ -2,9 +2,7 @@
 //! for all rules together.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fusebox_core::indexing::{
-    Bounds, Constraint, Expr, ExprKind, Interval, delinearize, linearize, range_of, simplify_expr,
-};
+use fusebox_indexing::{Bounds, Constraint, Expr, ExprKind, Interval, delinearize, linearize, range_of, simplify_expr};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

@@ -3,7 +3,7 @@
 //! whatever numbers the expressions contain.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fusebox_core::indexing::{Algebra, Expr, Interval, Ix};
+use fusebox_indexing::{Algebra, Expr, Interval, Ix};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::fusion::{RootMaps, fusion_maps};
 use super::of_op::{Indexing, RuntimeValue, input_to_output, output_to_input};
-use crate::hlo::{ComputationId, InstrId, Instruction, Module, Op};
+use fusebox_hlo::{ComputationId, InstrId, Instruction, Module, Op};
 
 /// Describes the maps of every operation in the entry and in the fusions that the entry calls. Also
 /// describes the maps of each of these computations as a whole. With `inverse`, also describes the

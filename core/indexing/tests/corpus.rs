@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use fusebox_core::hlo::{Module, Shape, parse_module};
-use fusebox_core::indexing::{Coverage, Indexing, Reading, check_coverage, describe, input_to_output, output_to_input};
+use fusebox_hlo::{Module, Shape, parse_module};
+use fusebox_indexing::{Coverage, Indexing, Reading, check_coverage, describe, input_to_output, output_to_input};
 
 /// Largest number of points of a box that the test compares. The test skips larger boxes.
 const ENUMERATED: u64 = 4096;
@@ -44,7 +44,7 @@ fn maps_stay_in_bounds_and_both_directions_agree() {
     let mut unknown: BTreeMap<String, usize> = BTreeMap::new();
     for (name, module) in modules() {
         for (c, computation) in module.computations.iter().enumerate() {
-            let c = fusebox_core::hlo::ComputationId(c as u32);
+            let c = fusebox_hlo::ComputationId(c as u32);
             for id in computation.ids() {
                 let instruction = computation.instruction(id);
                 for leaf in 0..instruction.shape.leaves().len() {

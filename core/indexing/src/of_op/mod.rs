@@ -19,7 +19,7 @@ mod to_output;
 mod window;
 
 use super::{Expr, IndexingMap};
-use crate::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Opcode, Shape};
+use fusebox_hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Opcode, Shape};
 
 pub use access::{Access, OperandRead, access, combined_elements};
 pub use reading::{Indexing, Reading, RuntimeValue};

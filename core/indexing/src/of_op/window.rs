@@ -3,8 +3,8 @@
 
 use super::shape::spread;
 use super::{Reading, Reason, Site, expect_rank, position};
-use crate::hlo::{ConvolutionAttrs, Window, WindowDim};
-use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, dim_exprs, linearize};
+use crate::{Constraint, Expr, IndexingMap, Interval, Variable, dim_exprs, linearize};
+use fusebox_hlo::{ConvolutionAttrs, Window, WindowDim};
 
 /// Returns how a reduce reads an operand. An array is read along the reduced dimensions, which
 /// become range variables in order. An initial value is a scalar.

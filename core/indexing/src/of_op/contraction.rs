@@ -2,8 +2,8 @@
 
 use super::window::add_range;
 use super::{Reading, Reason, Site, expect_rank, position};
-use crate::hlo::DotDims;
-use crate::indexing::{Expr, IndexingMap};
+use crate::{Expr, IndexingMap};
+use fusebox_hlo::DotDims;
 
 /// Returns how a dot reads one operand. The output has the batch dimensions, then the free
 /// dimensions of the left operand, then the free dimensions of the right operand. Contracted

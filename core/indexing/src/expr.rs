@@ -236,7 +236,7 @@ impl ExprKind {
     }
 
     /// Returns the two operands of an inner node; `None` for a leaf.
-    pub(crate) fn operands(&self) -> Option<(&Expr, &Expr)> {
+    pub fn operands(&self) -> Option<(&Expr, &Expr)> {
         match self {
             ExprKind::Constant(_) | ExprKind::Dim(_) | ExprKind::Range(_) | ExprKind::Runtime(_) => None,
             ExprKind::Add(a, b)

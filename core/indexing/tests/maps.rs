@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use fusebox_core::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable, compose};
+use fusebox_indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable, compose};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
