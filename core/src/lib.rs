@@ -14,13 +14,14 @@ pub use fusebox_hlo as hlo;
 pub use fusebox_hlo::random;
 #[doc(inline)]
 pub use fusebox_indexing as indexing;
+#[doc(inline)]
+pub use fusebox_kernel_ir as ir;
 
 pub mod analysis;
 pub mod builder;
 pub mod cost;
 pub mod device;
 pub mod emitter;
-pub mod ir;
 pub mod launch;
 pub mod plugin;
 pub mod times;

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use fusebox_core::ir::parse;
 use fusebox_interpreter::kernel::{KernelFault, Launch, execute};
+use fusebox_kernel_text::parse;
 
 const ALONE: Launch = Launch { blocks: 1, threads: 1, warp: 1, keeps_promises: false, limit: Duration::from_secs(10) };
 

@@ -8,7 +8,7 @@ use super::{Fusion, OutputPlan, Plan, Visit, Work, WriteMode};
 use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, InstrId, Shape};
 use crate::indexing::{Coverage, IndexingMap, Interval, Violation, check_coverage_within};
-use crate::plugin::limits;
+use crate::ir::limits;
 
 /// Largest number of blocks in a grid dimension.
 const MOST_BLOCKS: u64 = (1 << 31) - 1;

@@ -12,7 +12,6 @@
 //! `host/plugins` implements the host's side.
 
 pub mod convert;
-pub mod limits;
 mod root;
 pub mod schema;
 mod serve;
@@ -20,6 +19,7 @@ mod serve;
 #[doc(hidden)]
 pub use {abi_stable, inventory};
 
+pub use crate::ir::limits;
 pub use root::{LISTING_PREFIX, NOTE_PREFIX, Note, Plugin, PluginRef, ROOT_PREFIX, UNOPTIMISED, listing, listing_size};
 pub use serve::serve;
 

@@ -69,7 +69,7 @@ fn of_argument(argument: &Argument) -> Attributes {
 /// If the text is not kernel IR or lacks the wanted kernel. Also if `wanted` is `None` and the text
 /// holds several kernels.
 pub fn read_kernel(name: &str, text: &str, wanted: Option<&str>) -> Result<KernelSource, LoweringError> {
-    let functions = match ir::parse(name, text) {
+    let functions = match fusebox_kernel_text::parse(name, text) {
         Ok(functions) => functions,
         Err(_) => {
             let generic = mlir::generic_form(name, text)?;

@@ -48,7 +48,7 @@ pub fn read(kernel: &str, text: &str) -> Result<Vec<ir::Function>, LoweringError
 /// # Errors
 /// If the text is not kernel IR.
 pub fn parse(kernel: &str, text: &str) -> Result<Vec<ir::Function>, LoweringError> {
-    ir::parse(kernel, text).map_err(|fault| {
+    fusebox_kernel_text::parse(kernel, text).map_err(|fault| {
         let location = format!("{}:{}:{}", fault.file, fault.line, fault.column);
         invalid(kernel, location, fault.message.clone())
     })

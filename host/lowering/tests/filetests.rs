@@ -80,7 +80,7 @@ fn lowered(name: &str, text: &str, from: Stage, to: Stage) -> Result<String, Low
     if to > Stage::Scalars {
         return Ok(functions_of(&found));
     }
-    let functions = ir::parse(name, &found).unwrap_or_else(|error| panic!("{error}\n{found}"));
+    let functions = fusebox_kernel_text::parse(name, &found).unwrap_or_else(|error| panic!("{error}\n{found}"));
     ir::verify(&functions).unwrap_or_else(|error| panic!("{name}: {error}\n{found}"));
     let printed: String = functions.iter().map(ToString::to_string).collect();
     assert_eq!(printed, found, "{name}: what is read prints as it was");

@@ -152,7 +152,7 @@ impl<'f> ReadOrderCheck<'f> {
 
 #[cfg(test)]
 mod tests {
-    use fusebox_core::ir::parse;
+    use fusebox_kernel_text::parse;
 
     use super::super::output_aliases;
     use super::{ReadOrderCheck, ValueDefinitions};

@@ -54,7 +54,7 @@ fn functions_are_as_in_the_files() {
 fn text_of(name: &str, functions: &[Function]) -> String {
     let found: String = functions.iter().map(ToString::to_string).collect();
     ir::verify(functions).unwrap_or_else(|error| panic!("{name}: {error}\n{found}"));
-    let read = ir::parse(name, &found).unwrap_or_else(|error| panic!("{error}\n{found}"));
+    let read = fusebox_kernel_text::parse(name, &found).unwrap_or_else(|error| panic!("{error}\n{found}"));
     let again: String = read.iter().map(Function::to_string).collect();
     assert_eq!(again, found, "{name}: what is read prints as it was");
     found

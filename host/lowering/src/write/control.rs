@@ -184,7 +184,7 @@ fn gathers(body: &Region) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use fusebox_core::ir::parse;
+    use fusebox_kernel_text::parse;
 
     use super::gathers;
 

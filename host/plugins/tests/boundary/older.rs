@@ -59,7 +59,7 @@ fn an_emitter_of_an_older_interface_answers_as_ever() {
     let made = |registry: &fusebox_plugins::Registry| {
         let Produced { plan, kernel } =
             produce(&registry.emitters()[0], &fusion, &device, &Configuration::default()).unwrap();
-        let functions = fusebox_core::ir::parse("f", &kernel.code.to_string()).unwrap();
+        let functions = fusebox_kernel_text::parse("f", &kernel.code.to_string()).unwrap();
         (plan, kernel.calls, functions[0].to_string())
     };
     for commit in OLDER {
