@@ -23,6 +23,8 @@ use crate::schedule::{ScatterSchedule, runtime_starts};
 const THREADS: i64 = 256;
 /// Number of slices that each thread examines per iteration.
 const LOOKS: i64 = 4;
+/// Number of slices that a block lists at a time.
+pub const SLICES_PER_LIST: i64 = THREADS * LOOKS;
 /// Time in which a thread examines a slice, in additions.
 const LOOK: f64 = 8.0;
 /// Number of barriers per iteration: for the running totals, after the list is written, and after
@@ -94,7 +96,7 @@ impl ScatterSchedule for GatheredScatter {
 
     fn work(&self, problem: &ScatterProblem) -> Work {
         let looks = self.launch().blocks as f64 * self.slices as f64;
-        let turns = ceil_div(self.slices, THREADS * LOOKS);
+        let turns = ceil_div(self.slices, SLICES_PER_LIST);
         Work {
             additions: looks * LOOK + problem.combined_elements() as f64,
             waits: (turns * WAITS) as f64,
@@ -132,7 +134,7 @@ impl ScatterSchedule for GatheredScatter {
 impl GatheredScatter {
     /// Returns the schedule. Declines if slices may overlap without coinciding, or if the device is
     /// too small.
-    fn of(problem: &ScatterProblem, device: &DeviceDescription) -> Result<Self, Decline> {
+    pub fn of(problem: &ScatterProblem, device: &DeviceDescription) -> Result<Self, Decline> {
         let shape = &problem.shape;
         let is_row = |dim: &OperandDim| match dim.start {
             SliceStart::Zero => true,

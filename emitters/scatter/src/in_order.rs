@@ -2,14 +2,16 @@
 //! takes longer. The emitter has no separate schedule. It uses the best schedule that keeps the
 //! order.
 
-use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task, predict};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
+use fusebox_core::indexing::ceil_div;
 
 use crate::atomic::AtomicScatter;
-use crate::gathered::GatheredScatter;
+use crate::gathered::{GatheredScatter, SLICES_PER_LIST};
 use crate::owned::OwnedScatter;
 use crate::problem::ScatterProblem;
 use crate::runs::RunScatter;
-use crate::schedule::ScatterEmitter;
+use crate::schedule::{ScatterEmitter, ScatterSchedule};
 use crate::slabs::SlabScatter;
 
 /// The scatter-in-order emitter.
@@ -17,29 +19,65 @@ pub struct InOrder;
 
 type AnySchedule = dyn Strategy<Problem = ScatterProblem>;
 
-/// Returns the schedules that keep the order, or whose results do not depend on the order.
-fn suitable(task: &Task<ScatterProblem>) -> Vec<&'static AnySchedule> {
-    if task.device.is_single_threaded_block() {
-        return vec![&ScatterEmitter::<SlabScatter>::EMITTER];
-    }
-    let keep: [&AnySchedule; 2] =
-        [&ScatterEmitter::<GatheredScatter>::EMITTER, &ScatterEmitter::<OwnedScatter>::EMITTER];
-    let free: [&AnySchedule; 2] = [&ScatterEmitter::<RunScatter>::EMITTER, &ScatterEmitter::<AtomicScatter>::EMITTER];
-    let free = free.into_iter().filter(|_| task.problem.is_order_free());
-    keep.into_iter().chain(free).filter(|it| it.check(task).is_ok()).collect()
-}
+const SLABS: &AnySchedule = &ScatterEmitter::<SlabScatter>::EMITTER;
+const GATHERED: &AnySchedule = &ScatterEmitter::<GatheredScatter>::EMITTER;
+const OWNED: &AnySchedule = &ScatterEmitter::<OwnedScatter>::EMITTER;
+const RUNS: &AnySchedule = &ScatterEmitter::<RunScatter>::EMITTER;
+const ATOMIC: &AnySchedule = &ScatterEmitter::<AtomicScatter>::EMITTER;
 
-/// Returns the suitable schedule with the least predicted time.
-fn best(task: &Task<ScatterProblem>) -> Result<&'static AnySchedule, EmitError> {
-    let mut best: Option<(f64, &AnySchedule)> = None;
-    for schedule in suitable(task) {
-        let plan = schedule.plan(task, &Configuration::default())?;
-        let seconds = predict(&plan, task.fusion, task.device).seconds;
-        if best.is_none_or(|(least, _)| seconds < least) {
-            best = Some((seconds, schedule));
+// The constants below are chosen so that the schedule's predicted time is at most 1.2 times that of
+// the best schedule for 95 % of 4,680 scatters of 1 to 100,000 rows and slices with 1 to 1,024
+// columns.
+
+/// Number of updates per thread from which a thread meets several updates of one element if the
+/// slices are sorted.
+const UPDATES_THAT_MEET: f64 = 0.25;
+/// Factor by which a look at a slice takes longer if the caches of a core do not hold all indices.
+const FAR_LOOK: f64 = 4.0;
+/// Size of an index in bytes.
+const INDEX_BYTES: i64 = 4;
+/// Number of slices that a thread examines in the time in which a block makes one list.
+const LOOKS_PER_LIST: f64 = 12.0;
+/// Number of slices that a thread examines in the time in which a thread applies a listed update.
+const LOOKS_PER_UPDATE: f64 = 4.0;
+
+/// Returns the schedule to use: the fastest of those that keep the order or whose results do not
+/// depend on the order.
+fn best(task: &Task<ScatterProblem>) -> &'static AnySchedule {
+    let Task { problem, device, .. } = *task;
+    if device.is_single_threaded_block() {
+        return SLABS;
+    }
+    let accepts = |schedule: &AnySchedule| schedule.check(task).is_ok();
+    let resident = f64::from(device.core_count) * f64::from(device.max_threads_per_core);
+    if problem.is_order_free() {
+        let meet = problem.shape.sorted && problem.update_elements() as f64 >= UPDATES_THAT_MEET * resident;
+        if meet && accepts(RUNS) {
+            return RUNS;
+        }
+        if accepts(ATOMIC) {
+            return ATOMIC;
         }
     }
-    best.map(|(_, it)| it).ok_or_else(|| EmitError::new("no schedule keeps the order of updates"))
+    match GatheredScatter::of(problem, device) {
+        Ok(gathered) if time_of_lists(problem, &gathered) < time_of_walks(problem, device, resident) => GATHERED,
+        _ => OWNED,
+    }
+}
+
+/// Returns the time in which every thread walks all slices for its elements, in looks at a slice.
+fn time_of_walks(problem: &ScatterProblem, device: &DeviceDescription, resident: f64) -> f64 {
+    let shape = &problem.shape;
+    let indices = shape.slices().saturating_mul(shape.components.len() as i64 * INDEX_BYTES);
+    let look = if indices as u64 > device.core_cache_bytes { FAR_LOOK } else { 1.0 };
+    look * shape.slices() as f64 * (shape.operand_elements() as f64 / resident).max(1.0)
+}
+
+/// Returns the time in which blocks list slices and apply the listed updates, in the same unit.
+fn time_of_lists(problem: &ScatterProblem, gathered: &GatheredScatter) -> f64 {
+    let lists = ceil_div(problem.shape.slices(), SLICES_PER_LIST);
+    let updates = problem.update_elements() as f64 / gathered.launch().threads() as f64;
+    LOOKS_PER_LIST * lists as f64 + LOOKS_PER_UPDATE * updates
 }
 
 impl Strategy for InOrder {
@@ -50,14 +88,14 @@ impl Strategy for InOrder {
     }
 
     fn check(&self, task: &Task<ScatterProblem>) -> Result<(), Decline> {
-        if suitable(task).is_empty() { Err(Decline::new("no schedule keeps the order of updates")) } else { Ok(()) }
+        best(task).check(task)
     }
 
     fn plan(&self, task: &Task<ScatterProblem>, configuration: &Configuration) -> Result<Plan, EmitError> {
-        best(task)?.plan(task, configuration)
+        best(task).plan(task, configuration)
     }
 
     fn emit(&self, task: &Task<ScatterProblem>, plan: &Plan) -> Result<Kernel, EmitError> {
-        best(task)?.emit(task, plan)
+        best(task).emit(task, plan)
     }
 }
