@@ -4,8 +4,6 @@
 //! Costs are counted in additions of one thread unless a function states another unit: bytes of
 //! memory traffic or seconds.
 
-mod demand;
-
 use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, BinaryOp, Combiner, Computation, ElementType, InstrId, Instruction, Module, Op, UnaryOp};
 use crate::indexing::combined_elements;
@@ -141,67 +139,9 @@ pub fn is_function(op: &Op) -> bool {
     }
 }
 
-/// Factor by which the bandwidth of all cores' caches together exceeds that of memory.
-const CACHES_OVER_MEMORY: f64 = 8.0;
-
-/// Bandwidth, in bytes per second, with which a device moves the `bytes` that a kernel reads and
-/// writes. On a cpu, the bandwidth is higher if the bytes fit into all cores' caches together.
-pub fn bandwidth(bytes: u64, device: &DeviceDescription) -> f64 {
-    let is_kept = device.is_single_threaded_block() && !device.exceeds_core_caches(bytes);
-    device.memory_bandwidth * if is_kept { CACHES_OVER_MEMORY } else { 1.0 }
-}
-
-/// Largest number of `f32` operations that a device computes per second. A cpu reaches this number
-/// with fused multiply-adds on vectors as wide as its registers.
-pub fn peak(device: &DeviceDescription) -> f64 {
-    let wider = f64::from(device.register_bytes.max(device.vector_bytes)) / f64::from(device.vector_bytes.max(1));
-    device.flops * if device.is_single_threaded_block() { 2.0 * wider } else { 1.0 }
-}
-
 /// Cost, in additions, of computing every element of every instruction of a computation once.
 pub fn of_computation(computation: &Computation) -> f64 {
     computation.instructions.iter().map(|it| elements(it) * per_element(computation, it)).sum()
-}
-
-/// Returns the least arithmetic that a computation needs, in `f32` operations. Elements that cannot
-/// affect the result are not counted. Operations that only move elements, for example transposes,
-/// count as free, because a good kernel may hide their cost.
-pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescription) -> f64 {
-    let shares = demand::shares(computation);
-    let needed = |(instruction, share): (&Instruction, &f64)| {
-        let all = share * elements(instruction) * per_element(computation, instruction);
-        match &instruction.op {
-            Op::Dot(_) => all / products_at_once(computation, instruction, device),
-            // No multiplication is needed for the zeros between the elements of a dilated operand.
-            Op::Convolution(attributes) => {
-                let zeros: f64 = attributes.window.dims.iter().map(|dim| dim.base_dilation.max(1) as f64).product();
-                all / zeros / products_at_once(computation, instruction, device)
-            }
-            // Adjacent windows may overlap in all elements but one, so each window may need only
-            // one operation.
-            Op::ReduceWindow { .. } => all.min(share * elements(instruction)),
-            _ => all,
-        }
-    };
-    let arithmetic = computation.instructions.iter().zip(&shares);
-    arithmetic.filter(|(it, _)| it.op.is_elementwise() || is_heavy(&it.op)).map(needed).sum()
-}
-
-/// Number of products in the operands' type that take as long as one `f32` product. The number
-/// exceeds 1 on devices with instructions that multiply small matrices or words of adjacent
-/// elements.
-fn products_at_once(computation: &Computation, product: &Instruction, device: &DeviceDescription) -> f64 {
-    let element = |&id: &InstrId| first_array(computation.instruction(id)).map(|array| array.element_type);
-    let widest = product.operands.iter().filter_map(element).map(|it| it.byte_size()).max().unwrap_or(4);
-    let (tiles, words) = (device.tile_products, device.word_products);
-    match widest {
-        1 if tiles.int8 => 32.0,
-        2 if tiles.bf16 => 16.0,
-        1 if words.int8 => 4.0,
-        2 if words.bf16 => 2.0,
-        1 | 2 if !device.matrix_products.is_empty() => 32.0 / widest as f64,
-        _ => 1.0,
-    }
 }
 
 /// Number of operand elements that are combined into one element of a reduction, a product or a

@@ -2,8 +2,8 @@
 
 use crate::message::public_messages;
 
-/// The tables with the source locations of instructions. The field `stack_frame_id` of [`Metadata`](crate::Metadata)
-/// refers to these tables. Rows are numbered from 1.
+/// The tables with the source locations of instructions. The field `stack_frame_id` of
+/// [`Metadata`](crate::Metadata) refers to these tables. Rows are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct DebugTables {
     /// Names of source files.

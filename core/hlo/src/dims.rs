@@ -3,7 +3,8 @@
 use crate::message::public_messages;
 
 public_messages! {
-    /// One dimension of a `slice`. The slice has the elements `start, start + stride, …` below `limit`.
+    /// One dimension of a `slice`. The slice has the elements `start, start + stride, …` below
+    /// `limit`.
     #[derive(Copy, Eq, Hash)]
     SliceDim {
         /// First element.

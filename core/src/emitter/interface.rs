@@ -44,7 +44,7 @@ impl From<StaticDescriptor> for Descriptor {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// Yes. Among the emitters that accept, the host prefers the one with the shortest
-    /// [predicted](super::predict) time.
+    /// predicted time.
     Accept,
     /// Yes, but all emitters that [accept](Verdict::Accept) come first. The host uses this emitter
     /// only if the user selects it or no other emitter takes the fusion.

@@ -19,7 +19,6 @@ mod emitter_trait;
 mod fusion;
 mod interface;
 mod plan;
-mod predict;
 mod strategy;
 
 pub use candidate::{Bid, Candidate};
@@ -32,7 +31,6 @@ pub use interface::{
     SubgraphKind, Verdict,
 };
 pub use plan::{LaunchDimensions, OutputPlan, Plan, Visit, Work, WriteMode};
-pub use predict::{Amount, Breakdown, Prediction, Times, breakdown, is_better_alone, order, predict};
 pub use strategy::{Blocks, ClaimOf, Named, Strategy, Task};
 
 /// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major

@@ -146,7 +146,7 @@ pub struct Plan {
     /// One plan per output, in the order of the flattened roots.
     pub outputs: Vec<OutputPlan>,
     /// The values that the kernel computes, and the points at which it computes these values. Only
-    /// [predictions](super::predict) use the visits. If this list is empty, the kernel computes
+    /// predictions use the visits. If this list is empty, the kernel computes
     /// every result from the parameters at the point where it writes the result.
     pub visits: Vec<Visit>,
     /// Work that the visits do not include.

@@ -4,9 +4,10 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Fusion, Prediction, Verdict, check_plan};
+use fusebox_core::emitter::{Configuration, Fusion, Verdict, check_plan};
 use fusebox_core::hlo::Opcode;
 use fusebox_plugins::{Fingerprint, LoadedEmitter, Override, Ranked, Registry};
+use fusebox_prediction::Prediction;
 
 /// The emitters to choose from, and the choices of the user and of tuning.
 #[derive(Clone, Default)]

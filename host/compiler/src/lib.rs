@@ -49,7 +49,7 @@ pub use dump::Dump;
 pub use emitters::{Emitters, Tuned, ask, is_in_emitter};
 pub use error::{CompileError, EmitterError};
 pub use fuse::{BidRecord, Cut, Reason, Way, heroes};
-pub use fusebox_core::emitter::Prediction;
+pub use fusebox_prediction::Prediction;
 pub use kernels::KernelUnit;
 pub use lower::{LoweredKernels, dump_of_stage};
 pub use memory_use::{LiveBuffer, MemoryUse, SharedBuffer};

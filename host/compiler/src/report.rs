@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use fusebox_core::analysis::Hero;
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Amount, Breakdown, KernelKind, OutputPlan, Prediction, Times, breakdown};
+use fusebox_core::emitter::{KernelKind, OutputPlan};
 use fusebox_core::hlo::{Instruction, Module};
 use fusebox_core::times::microseconds;
 use fusebox_lowering::{Composite, Step};
 use fusebox_plugins::{Fingerprint, Outcome};
+use fusebox_prediction::{Amount, Breakdown, Prediction, Times, breakdown};
 use fusebox_routines::Unsupported;
 use fusebox_runtime::{Executable, Thunk};
 

@@ -1,15 +1,14 @@
 //! Selects an emitter for each fusion, and collects its plan, its kernel and the reasons.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{
-    Configuration, Descriptor, Fusion, Kernel, KernelCode, Plan, Prediction, is_better_alone, predict,
-};
+use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Kernel, KernelCode, Plan};
 use fusebox_core::ir::Function;
 use fusebox_lowering::LoweringError;
 use fusebox_plugins::{
     Fingerprint, LoadedEmitter, Origin, Outcome, Override, Produced, Ranked, Selection, Subject, Unfinished,
     produce_planned,
 };
+use fusebox_prediction::{Prediction, is_better_alone, predict};
 
 use crate::emitters::{Emitters, Tuned, ask};
 use crate::fuse::BidRecord;

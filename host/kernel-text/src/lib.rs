@@ -1,5 +1,5 @@
-//! Parses functions of the kernel IR in MLIR's generic text form. Linked emitters return functions as
-//! data and plugins return text, so only the host parses.
+//! Parses functions of the kernel IR in MLIR's generic text form. Linked emitters return functions
+//! as data and plugins return text, so only the host parses.
 //!
 //! ```text
 //! function    "func.func"() ({ region }) { attributes } : () -> ()

@@ -12,9 +12,10 @@
 use std::cmp::{Ordering, Reverse};
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Fusion, Plan, Prediction, Verdict, check_visits, order, predict};
+use fusebox_core::emitter::{Configuration, Fusion, Plan, Verdict, check_visits};
 use fusebox_core::hlo::Opcode;
 use fusebox_core::times::microseconds;
+use fusebox_prediction::{Prediction, order, predict};
 use semver::Version;
 
 use crate::failure::{Failure, FailureKind, Stage};

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use fusebox_compiler::Selected;
-use fusebox_core::cost;
 use fusebox_core::device::DeviceDescription;
+use fusebox_prediction::arithmetic_of_computation;
 use fusebox_runtime::{Executable, Options, Program, Sweep, SweepAccess, Target, operations_per_second};
 use serde::Serialize;
 
@@ -62,7 +62,7 @@ impl WorkAmount {
     /// compute each instruction once.
     pub fn of(kernel: &Selected, device: &DeviceDescription) -> WorkAmount {
         let bytes = kernel.prediction.read.saturating_add(kernel.prediction.written);
-        WorkAmount { bytes, operations: cost::arithmetic_of_computation(kernel.unit.fusion.computation(), device) }
+        WorkAmount { bytes, operations: arithmetic_of_computation(kernel.unit.fusion.computation(), device) }
     }
 }
 

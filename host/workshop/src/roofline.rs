@@ -4,10 +4,10 @@
 use std::io::{self, Write};
 
 use fusebox_compiler::Selected;
-use fusebox_core::cost;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::LaunchDimensions;
 use fusebox_core::times::microseconds;
+use fusebox_prediction::{bandwidth, peak};
 use serde::Serialize;
 
 use crate::profile::Profile;
@@ -75,8 +75,8 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
 /// Returns the roof that follows from the device description.
 fn described(work: WorkAmount, device: &DeviceDescription) -> Roof {
     Roof {
-        memory_us: work.bytes as f64 / cost::bandwidth(work.bytes, device) * 1e6,
-        arithmetic_us: work.operations / cost::peak(device) * 1e6,
+        memory_us: work.bytes as f64 / bandwidth(work.bytes, device) * 1e6,
+        arithmetic_us: work.operations / peak(device) * 1e6,
         launch_us: device.launch_seconds * 1e6,
     }
 }

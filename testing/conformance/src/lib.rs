@@ -146,7 +146,7 @@ pub fn takers<'e>(
             Verdict::Accept => emitter.plan(fusion, device, &Configuration::default()),
             _ => return f64::INFINITY,
         };
-        plan.map_or(f64::INFINITY, |plan| emitter::predict(&plan, fusion, device).seconds)
+        plan.map_or(f64::INFINITY, |plan| fusebox_prediction::predict(&plan, fusion, device).seconds)
     };
     let taking = emitters.iter().map(|emitter| &**emitter).filter(|it| it.consider(fusion, device).accepts());
     let mut taking: Vec<(f64, &dyn Emitter)> = taking.map(|emitter| (seconds(emitter), emitter)).collect();

@@ -13,8 +13,8 @@ pub struct Subgraph {
 }
 
 impl Subgraph {
-    /// Describes a declared function. Every call passes the values `captured`, and then arguments of
-    /// the types `arguments`.
+    /// Describes a declared function. Every call passes the values `captured`, and then arguments
+    /// of the types `arguments`.
     pub fn new(symbol: String, captured: Vec<Value>, arguments: Vec<Type>, results: Vec<Type>) -> Subgraph {
         Subgraph { symbol, captured, arguments, results }
     }

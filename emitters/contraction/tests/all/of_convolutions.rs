@@ -3,9 +3,10 @@
 
 use fusebox_conformance::{Machine, inputs, named, plans};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Fusion, Verdict, predict};
+use fusebox_core::emitter::{Fusion, Verdict};
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape};
 use fusebox_emitter_contraction::emitters;
+use fusebox_prediction::predict;
 
 use crate::convolutions::convolution;
 use crate::{compiler, machines};

@@ -4,8 +4,9 @@
 
 use fusebox_conformance::{named, plans};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Fusion, Plan, predict};
+use fusebox_core::emitter::{Configuration, Fusion, Plan};
 use fusebox_emitter_reduce::emitters;
+use fusebox_prediction::predict;
 
 use crate::planned_by;
 

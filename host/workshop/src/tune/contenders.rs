@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use fusebox_compiler::{Compilation, CompileError, Cut, Emitters, Options, Selected, Source, Tuned};
-use fusebox_core::emitter::{Configuration, breakdown, check_plan};
+use fusebox_core::emitter::{Configuration, check_plan};
 use fusebox_core::hlo::Module;
 use fusebox_plugins::{Fingerprint, LoadedEmitter, Override, Ranked, Registry, Spec, Subject, Target};
+use fusebox_prediction::breakdown;
 use semver::Version;
 
 use super::largest_part;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fusebox_core::emitter::Times;
+use fusebox_prediction::Times;
 
 /// The largest part of each contender's predicted time, as the name of this part. The key is the
 /// name of the contender. Cuts have no entry.

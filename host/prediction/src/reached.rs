@@ -8,29 +8,29 @@
 
 use std::collections::HashSet;
 
-use crate::cost;
-use crate::emitter::Fusion;
-use crate::hlo::{Computation, InstrId, Instruction, Module, Op};
-use crate::indexing::{Expr, ExprKind, IndexingMap, access};
+use fusebox_core::cost;
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
+use fusebox_core::indexing::{Expr, ExprKind, IndexingMap, access};
 
 /// Index of the place at which the visited values are computed.
-pub const WHERE: usize = 0;
+pub const HERE: usize = 0;
 /// Largest number of places. Beyond this limit, a read is counted at the place of the instruction
 /// that reads. No real kernel has this many places.
 const MOST_PLACES: usize = 64;
 /// Largest number of pairs (instruction, place) for which the walk continues to the operands.
 const MOST_VALUES: usize = 1 << 12;
 /// Largest number of iterations of a loop that is unrolled so that the loop around it can be
-/// vectorised.
+/// vectorised. Chosen: LLVM fully unrolls loops of about this size. No measurement is recorded.
 pub const SHORT_LOOP: i64 = 8;
 /// Largest number of points that nested unrolled loops have together. Only the loop around the
-/// unrolled loops has an overhead.
-pub const WRITTEN_OUT: f64 = 32.0;
+/// unrolled loops has an overhead. Chosen without a recorded measurement.
+pub const MOST_UNROLLED: f64 = 32.0;
 
 /// A place: an index at which operations are computed or parameters are read.
 pub struct Place {
     /// Index of the user's place. The user is computed there, and reads its operands at this
-    /// place. For [`WHERE`], this is [`WHERE`] itself.
+    /// place. For [`HERE`], this is [`HERE`] itself.
     pub from: usize,
     /// Map from the index of the user's place to the index of this place.
     pub map: IndexingMap,
@@ -75,11 +75,11 @@ pub struct Reached {
 }
 
 impl Reached {
-    /// Describes a visit that computes nothing. Its only place is [`WHERE`].
+    /// Describes a visit that computes nothing. Its only place is [`HERE`].
     pub fn nothing() -> Self {
         let map = IndexingMap::default();
         let here = Place {
-            from: WHERE,
+            from: HERE,
             map,
             first_loop: 0,
             loops: Vec::new(),
@@ -97,7 +97,7 @@ impl Reached {
         let computation = fusion.computation();
         let mut wanted: Vec<Vec<usize>> = vec![Vec::new(); computation.instructions.len()];
         for id in values {
-            wanted[id.index()] = vec![WHERE];
+            wanted[id.index()] = vec![HERE];
         }
         let given: HashSet<InstrId> = given.iter().copied().collect();
         let mut reached = Reached::nothing();
@@ -132,7 +132,7 @@ impl Reached {
         match &instruction.op {
             // If an operation combines only few elements, it becomes straight-line code, which is
             // vectorised over several results.
-            op if cost::is_heavy(op) && !is_written_out(op, cost::steps(computation, instruction)) => {
+            op if cost::is_heavy(op) && !is_unrolled(op, cost::steps(computation, instruction)) => {
                 if cost::is_regrouped(module, instruction) {
                     self.regrouped += times * one / 2.0;
                     self.sums += times;
@@ -189,7 +189,7 @@ impl Reached {
         // If two users at the same place read through the same map, both use one new place, so that
         // the read is counted once.
         let known = self.places.iter().position(|place| place.from == from && place.map == map);
-        if let Some(known) = known.filter(|&known| known != WHERE) {
+        if let Some(known) = known.filter(|&known| known != HERE) {
             return known;
         }
         if self.places.len() >= MOST_PLACES {
@@ -224,10 +224,10 @@ fn depth(index: &Expr, around: &Place) -> usize {
 }
 
 /// Whether the loops in which an operation combines elements are short enough to be unrolled.
-fn is_written_out(op: &Op, steps: f64) -> bool {
+fn is_unrolled(op: &Op, steps: f64) -> bool {
     let is_window =
         matches!(op, Op::ReduceWindow { window, .. } if window.dims.iter().all(|dim| dim.size <= SHORT_LOOP));
-    steps <= SHORT_LOOP as f64 || is_window && steps <= WRITTEN_OUT
+    steps <= SHORT_LOOP as f64 || is_window && steps <= MOST_UNROLLED
 }
 
 /// Whether the instruction has several elements.

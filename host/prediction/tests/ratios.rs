@@ -6,6 +6,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::*;
 use fusebox_core::hlo::{InstrId, parse_module};
 use fusebox_core::indexing::IndexingMap;
+use fusebox_prediction::*;
 
 const SUM: &str = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }
 max { c = f32[] parameter(0)\n d = f32[] parameter(1)\n ROOT m = f32[] maximum(c, d) }\n";

@@ -1,8 +1,7 @@
 //! Estimates for each instruction the fraction of its elements that can affect the result.
 
-use crate::hlo::{Computation, InstrId, Instruction, Op};
-
-use super::elements;
+use fusebox_core::cost::first_array;
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Op};
 
 /// Returns for each instruction a lower bound on the fraction of its elements that the root needs.
 /// For the operand of a slice, the bound is the fraction that the slice reads. For the operand of a
@@ -46,9 +45,16 @@ fn share_of_operand(
     }
 }
 
+/// Returns the number of elements in the first array of an instruction's result.
+pub fn elements(instruction: &Instruction) -> f64 {
+    first_array(instruction).map_or(0.0, |array| array.element_count() as f64)
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::hlo::parse_module;
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use fusebox_core::hlo::parse_module;
 
     #[test]
     fn a_slice_needs_no_more_of_its_operand() {

@@ -1,70 +1,38 @@
-//! Predicts the seconds that a plan's kernel will take. Emitter selection and bids compare these
-//! predictions.
-//!
-//! ```text
-//! reached.rs    a visit's values -> operations per point, and places where parameters are read
-//! traffic.rs    a place, the visit's loops -> cache lines per point
-//! mod.rs        visits, writes and other work, launch, device -> seconds
-//! breakdown.rs  the prediction, split into parts
-//! ```
-//!
-//! Predictions serve to compare plans. Tests check the ratios between predictions; the seconds
-//! themselves are not exact.
-
-mod breakdown;
-mod reached;
-mod traffic;
+//! Adds up the visits, the writes and the other work of a plan, and converts the totals to seconds.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::{Fusion, OutputPlan, Plan, Visit};
-use crate::cost::{self, STRIDED_READ};
-use crate::device::DeviceDescription;
-use crate::hlo::{ArrayShape, InstrId, Shape};
-use crate::indexing::IndexingMap;
-pub use breakdown::{Amount, Breakdown, Times, breakdown};
-use reached::{Reached, WHERE};
-use traffic::{Array, Extent, Touched};
+use fusebox_core::cost;
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Fusion, OutputPlan, Plan, Visit};
+use fusebox_core::hlo::{ArrayShape, InstrId, Shape};
+use fusebox_core::indexing::IndexingMap;
 
-/// Largest ratio up to which two predicted times are treated as equal. The model is not more
-/// precise than this.
-const EQUAL: f64 = 1.05;
+use crate::extent::Extent;
+use crate::machine::Machine;
+use crate::model::machine;
+use crate::positions::Array;
+use crate::reached::{HERE, Reached, Read};
+use crate::touched::Touched;
+use crate::traffic::touched;
+
 /// Fraction of an activity's time that does not overlap with a longer activity of the same kernel.
-/// The activities are computing, memory traffic and waiting.
+/// The activities are computing, memory traffic and waiting. Chosen: some overlap is certain and
+/// complete overlap is rare. No measurement is recorded.
 const NOT_OVERLAPPED: f64 = 0.25;
-/// Number of independent additions that a cpu core starts per cycle.
-const ADDITIONS_IN_A_CYCLE: f64 = 2.0;
-/// Cycles from the start of an addition until an addition that depends on it can start.
-const ADDITION_LATENCY: f64 = 4.0;
-/// Cost, in additions, of reading one piece of a cache line from the nearest cache of a core while
-/// all warps of the core use this cache.
-const PIECE: f64 = 32.0;
-/// Cost of an atomic operation, in additions.
+/// Cost of an atomic operation, in additions. Chosen so that a schedule without atomic operations
+/// comes first unless it does over a hundred times the arithmetic. No measurement is recorded.
 const ATOMIC: f64 = 128.0;
-/// Seconds until a read from memory returns, and until a read from a near cache returns.
-const LATENCY: [f64; 2] = [0.5e-6, 0.04e-6];
-/// Seconds from the arrival of one piece of a cache line to the arrival of the next, if one access
-/// of a warp reads several pieces.
-const BETWEEN_PIECES: f64 = 1e-9;
-/// Number of reads that a thread has in flight at the same time.
+/// Number of reads that a thread has in flight at the same time. Chosen; compilers load the
+/// operands of a few unrolled iterations ahead.
 const IN_FLIGHT: f64 = 8.0;
-/// Seconds until all threads of a block have reached a barrier.
-const WAIT: f64 = 0.02e-6;
 /// Seconds that the prediction adds to a kernel whose results may differ between runs. A
-/// reproducible kernel may be slower by this time and still rank first.
+/// reproducible kernel may be slower by this time and still rank first. The value is a policy and
+/// not a property of machines.
 const REPRODUCIBLE: f64 = 10e-3;
-/// Largest number of additions per point for which the model treats a loop that shuffles elements
-/// as vectorised. Loops with larger bodies are unrolled fewer times.
-const MOST_WRITTEN_OUT: f64 = 4.0;
-/// Cost of starting and ending an innermost loop, in additions.
-const LOOP: f64 = 4.0;
-/// Cost of combining the lanes of a vector, in additions.
-const SUM_OF_LANES: f64 = 16.0;
-/// Cost of dividing an index by a constant, in additions.
-const DIVISION: f64 = 3.0;
 /// Number of blocks that a core distributes in the time that the other cores need to start.
+/// Measured together with [`SHORT_BLOCKS`]; the figures were not recorded.
 const DEALT: f64 = 8.0;
 /// Largest number of blocks for which the prediction counts the time to distribute them. If there
 /// are more blocks, the other cores already work while the remaining blocks are distributed.
@@ -83,21 +51,6 @@ pub struct Prediction {
     pub seconds: f64,
 }
 
-/// Sorts by predicted seconds, and treats nearly equal times as equal. The fastest item and the
-/// items that take about as long form the first group; the remaining items are grouped in the same
-/// way. Within each group, the total order `otherwise` decides.
-pub fn order<T>(list: &mut [T], seconds: impl Fn(&T) -> f64, otherwise: impl Fn(&T, &T) -> Ordering) {
-    list.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)).then_with(|| otherwise(a, b)));
-    let mut rest = list;
-    while let Some(first) = rest.first() {
-        let fastest = seconds(first);
-        let equal = rest.iter().take_while(|item| seconds(item) <= fastest * EQUAL).count().max(1);
-        let (group, later) = rest.split_at_mut(equal);
-        group.sort_by(&otherwise);
-        rest = later;
-    }
-}
-
 /// Predicts the time and memory traffic of a plan. If the plan has no visits, the kernel computes
 /// every result at the point where it writes the result.
 pub fn predict(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Prediction {
@@ -108,7 +61,7 @@ pub fn predict(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Pred
 }
 
 /// Returns the visits of a plan. If the plan has no visits, derives visits from the plan's writes.
-fn visits<'p>(plan: &'p Plan, fusion: &Fusion) -> Cow<'p, [Visit]> {
+pub fn visits<'p>(plan: &'p Plan, fusion: &Fusion) -> Cow<'p, [Visit]> {
     if plan.visits.is_empty() { Cow::Owned(as_written(plan, fusion)) } else { Cow::Borrowed(&plan.visits) }
 }
 
@@ -120,7 +73,7 @@ pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: 
     if plan.launch.blocks <= 1 {
         return true;
     }
-    if !device.is_single_threaded_block() {
+    if !machine(device).can_run_alone() {
         return false;
     }
     let cores = (device.core_count.max(1) as f64).min(plan.launch.blocks as f64);
@@ -191,17 +144,44 @@ fn as_written(plan: &Plan, fusion: &Fusion) -> Vec<Visit> {
     visits
 }
 
-/// Returns the number of independent scalar additions that a cpu core computes per second.
-fn rate_of_core(device: &DeviceDescription) -> f64 {
-    let lanes = f64::from(device.vector_bytes.max(4)) / 4.0;
-    device.flops / f64::from(device.core_count.max(1)) / lanes
+/// The parts of a predicted time, in seconds. Computing, memory traffic and waiting overlap, so the
+/// total contains the longest of the three and a quarter of the other two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// Time from the launch until all cores work.
+    pub launch: f64,
+    /// Time in which all threads together compute all additions.
+    pub computing: f64,
+    /// Time to transfer all bytes at the bandwidth of the cache or memory that holds the arrays.
+    pub memory: f64,
+    /// Time that a thread waits for reads and barriers.
+    pub waiting: f64,
+    /// Penalty for results that may differ between runs.
+    pub unordered: f64,
+}
+
+/// The work of a part of a kernel, in all threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Amount {
+    /// Number of additions. Other operations are converted to the number of additions that take as
+    /// long. One operation on all lanes of a vector is one addition.
+    pub additions: f64,
+    /// Bytes transferred from and to memory, including repeated reads.
+    pub bytes: f64,
+}
+
+impl Amount {
+    /// Returns the work that was added after `before`.
+    pub fn since(self, before: Amount) -> Amount {
+        Amount { additions: self.additions - before.additions, bytes: self.bytes - before.bytes }
+    }
 }
 
 /// Totals over all visits and writes of a kernel.
-struct Totals<'a> {
+pub struct Totals<'a> {
     plan: &'a Plan,
     fusion: &'a Fusion,
-    device: &'a DeviceDescription,
+    machine: Box<dyn Machine + 'a>,
     /// Number of threads that run at the same time.
     busy: f64,
     additions: f64,
@@ -211,9 +191,6 @@ struct Totals<'a> {
     /// reads of the thread, of which several are in flight at a time. The second number is the
     /// latency of the slowest read.
     waiting: [f64; 2],
-    /// Number of independent additions that take as long as one addition that depends on the
-    /// previous addition.
-    waiting_addition: f64,
     /// Size in bytes of each parameter that the kernel reads. The entry of the root is the total
     /// size of the outputs.
     footprint: HashMap<InstrId, f64>,
@@ -222,89 +199,65 @@ struct Totals<'a> {
     read: HashMap<InstrId, f64>,
 }
 
+/// The reads of one parameter at one place.
+struct ReadCost {
+    touched: Touched,
+    /// Number of elements read per point.
+    times: f64,
+    /// Seconds until one read returns.
+    latency: f64,
+}
+
 impl<'a> Totals<'a> {
-    fn new(plan: &'a Plan, fusion: &'a Fusion, device: &'a DeviceDescription) -> Self {
+    /// Starts with no work.
+    pub fn new(plan: &'a Plan, fusion: &'a Fusion, device: &'a DeviceDescription) -> Self {
         let resident = f64::from(device.core_count) * f64::from(device.max_threads_per_core);
-        let busy = (plan.launch.threads() as f64).clamp(1.0, resident.max(1.0));
-        let (additions, bytes, waiting, footprint) = (0.0, 0.0, [0.0, 0.0], HashMap::new());
-        let waiting_addition =
-            ADDITION_LATENCY * if device.is_single_threaded_block() { ADDITIONS_IN_A_CYCLE } else { 1.0 };
-        let read = HashMap::new();
-        Totals { plan, fusion, device, busy, additions, bytes, waiting, waiting_addition, footprint, read }
+        Totals {
+            plan,
+            fusion,
+            machine: machine(device),
+            busy: (plan.launch.threads() as f64).clamp(1.0, resident.max(1.0)),
+            additions: 0.0,
+            bytes: 0.0,
+            waiting: [0.0, 0.0],
+            footprint: HashMap::new(),
+            read: HashMap::new(),
+        }
     }
 
     /// Adds the work of a visit: the operations that compute its values, and the reads of these
     /// operations.
-    fn visit(&mut self, visit: &Visit) {
+    pub fn visit(&mut self, visit: &Visit) {
         let Some(extent) = Extent::new(&visit.map) else { return };
         let reached = Reached::new(self.fusion, &visit.values, &visit.given);
-        let reads: Vec<(Touched, f64, f64)> =
-            reached.reads.iter().filter_map(|read| self.read(&extent, &reached, read)).collect();
-        let is_little = |touched: &Touched| touched.shuffled <= 1.0 || reached.additions <= MOST_WRITTEN_OUT;
-        // On a cpu, reductions that may be reordered are vectorised, and the lanes are combined at
-        // the end.
-        let (regrouped, waiting) = if self.device.is_single_threaded_block() {
-            (reached.regrouped, reached.waiting)
-        } else {
-            (0.0, reached.waiting + reached.regrouped)
-        };
-        let is_plain = reads.iter().all(|(touched, ..)| touched.is_vector() && is_little(touched)) && waiting == 0.0;
-        let lanes = if is_plain { extent.vector_lanes(self.device, &reads) } else { 1.0 };
-        let ends = if regrouped > 0.0 { reached.sums * SUM_OF_LANES } else { 0.0 };
-        let mut additions = (reached.additions + regrouped) / lanes + ends + waiting * self.waiting_addition;
+        let reads: Vec<ReadCost> = reached.reads.iter().filter_map(|read| self.read(&extent, &reached, read)).collect();
+        let touched: Vec<Touched> = reads.iter().map(|read| read.touched).collect();
+        let point = self.machine.point(&reached, &touched);
+        let mut additions = point.additions;
         // Blocks that have no points of this visit run other loops at the same time.
         let share = extent.blocks / self.plan.launch.blocks as f64;
-        for &(touched, times, latency) in &reads {
-            additions += times * self.access(&touched, lanes);
+        for &ReadCost { touched, times, latency } in &reads {
+            additions += times * self.machine.access(&touched, point.lanes);
             self.bytes += extent.points * times * touched.far * self.line();
             self.waiting[0] += share * extent.turns * times / touched.lanes * latency / IN_FLIGHT;
             self.waiting[1] = self.waiting[1].max(latency);
         }
-        self.additions += extent.points * additions + self.looping(&extent);
+        self.additions += extent.points * additions + self.machine.loops(&extent);
     }
 
-    /// Returns the overhead of loops, in additions. The overhead is zero if blocks have many
-    /// threads, because the loops of these threads are few and short.
-    fn looping(&self, extent: &Extent) -> f64 {
-        if self.device.is_single_threaded_block() {
-            extent.points * (LOOP / extent.innermost + DIVISION * extent.divisions)
-        } else {
-            0.0
-        }
-    }
-
-    /// Returns the cache lines that the reads of an array touch, the number of elements read per
-    /// point, and the latency of one read in seconds.
-    fn read(&mut self, extent: &Extent, reached: &Reached, read: &reached::Read) -> Option<(Touched, f64, f64)> {
+    fn read(&mut self, extent: &Extent, reached: &Reached, read: &Read) -> Option<ReadCost> {
         let array = self.fusion.computation().instruction(read.parameter).shape.as_array()?;
         let array = Array::of(array);
-        let touched = traffic::touched(extent, reached, read.place, &array, self.device);
+        let touched = touched(extent, reached, read.place, &array, &*self.machine);
         let whole = self.footprint.entry(read.parameter).or_default();
         *whole = array.bytes;
         let times = reached.places[read.place].times;
         *self.read.entry(read.parameter).or_default() += extent.points * times * touched.far * self.line();
-        let is_near = array.bytes <= self.device.core_cache_bytes as f64;
-        let latency = if self.device.is_single_threaded_block() {
-            0.0
-        } else {
-            LATENCY[usize::from(is_near)] + touched.pieces * BETWEEN_PIECES
-        };
-        Some((touched, times, latency))
+        Some(ReadCost { touched, times, latency: self.machine.read_latency(array.bytes, touched.pieces) })
     }
 
-    /// Returns the cost, in additions, of reading or writing one element.
-    fn access(&self, touched: &Touched, lanes: f64) -> f64 {
-        if !self.device.is_single_threaded_block() {
-            return touched.active / touched.lanes + PIECE * touched.near;
-        }
-        match () {
-            () if touched.is_fixed => 0.0,
-            () if touched.is_vector() => touched.shuffled / lanes,
-            () => 1.0 + STRIDED_READ * touched.missed,
-        }
-    }
-
-    fn writes(&mut self) {
+    /// Adds the work of writing the results.
+    pub fn writes(&mut self) {
         for (output, shape) in self.plan.outputs.iter().zip(output_arrays(self.fusion)) {
             self.write(output, shape);
         }
@@ -312,14 +265,12 @@ impl<'a> Totals<'a> {
 
     fn write(&mut self, output: &OutputPlan, shape: &ArrayShape) {
         let array = Array::of(shape);
-        let (past, is_cpu) = (self.plan.work.past_caches, self.device.is_single_threaded_block());
-        // A cpu reads a cache line before it changes a part of the line.
-        let times = if is_cpu && !past { 2.0 } else { 1.0 };
+        let times = self.machine.moves_of_written_line(self.plan.work.past_caches);
         for map in &output.maps {
             let Some(extent) = Extent::new(map) else { continue };
-            let touched = traffic::touched(&extent, &Reached::nothing(), WHERE, &array, self.device);
-            let lanes = extent.vector_lanes(self.device, &[(touched, 1.0, 0.0)]);
-            self.additions += extent.points * self.access(&touched, lanes);
+            let touched = touched(&extent, &Reached::nothing(), HERE, &array, &*self.machine);
+            let lanes = self.machine.vector_lanes(&[touched]);
+            self.additions += extent.points * self.machine.access(&touched, lanes);
             self.bytes += times * extent.points * touched.far * self.line();
         }
         let results = self.fusion.computation().root;
@@ -328,41 +279,31 @@ impl<'a> Totals<'a> {
 
     /// Returns the number of bytes that memory delivers at once.
     fn line(&self) -> f64 {
-        traffic::line_bytes(self.device) as f64
+        self.machine.line_bytes() as f64
     }
 
     /// Returns the work of all visits and writes so far.
-    fn amount(&self) -> Amount {
+    pub fn amount(&self) -> Amount {
         Amount { additions: self.additions, bytes: self.bytes }
     }
 
     /// Returns the work that the plan states in addition to its visits, converted to additions.
-    fn additions_of_work(&self) -> f64 {
+    pub fn additions_of_work(&self) -> f64 {
         let work = &self.plan.work;
-        // A cpu moves one vector at a time. A GPU thread moves one word of a shared memory bank.
-        let word =
-            if self.device.is_single_threaded_block() { f64::from(self.device.vector_bytes.max(4)) } else { 4.0 };
-        number(work.additions) + number(work.atomics) * ATOMIC + number(work.tile_bytes) / word
+        number(work.additions) + number(work.atomics) * ATOMIC + number(work.tile_bytes) / self.machine.tile_word()
     }
 
-    fn times(&self) -> Times {
-        let device = self.device;
-        let work = &self.plan.work;
-        let is_cpu = device.is_single_threaded_block();
-        let additions = self.additions + self.additions_of_work();
-        // Blocks run in rounds. The last round may leave threads idle.
+    /// Converts the totals to seconds.
+    pub fn times(&self) -> Times {
+        let (machine, device) = (&self.machine, self.machine.device());
         let threads = self.plan.launch.threads() as f64;
-        let rounds = (threads / self.busy).ceil() * self.busy / threads;
-        let one = if is_cpu { rate_of_core(device) } else { cost::ADDITIONS_PER_SECOND / ADDITION_LATENCY };
-        let rate = if is_cpu { self.busy * one } else { (self.busy * one).min(device.flops / 2.0) };
-        let computing = additions * if is_cpu { rounds } else { 1.0 } / rate;
-        let share = if is_cpu { self.busy / f64::from(device.core_count.max(1)) } else { 1.0 };
-        let bandwidth = cost::bandwidth(self.footprint.values().sum::<f64>() as u64, device);
-        let memory = self.bytes / (bandwidth * share);
+        let computing = machine.computing(self.additions + self.additions_of_work(), threads, self.busy);
+        let bandwidth = machine.bandwidth(self.footprint.values().sum::<f64>() as u64);
+        let memory = self.bytes / (bandwidth * machine.share_of_bandwidth(self.busy));
         let waves = (threads / self.busy).max(1.0);
-        let waiting =
-            (self.waiting[0].max(self.waiting[1]) + if is_cpu { 0.0 } else { number(work.waits) * WAIT }) * waves;
-        let unordered = if work.unordered { REPRODUCIBLE } else { 0.0 };
+        let reading = self.waiting[0].max(self.waiting[1]);
+        let waiting = (reading + machine.barriers(number(self.plan.work.waits))) * waves;
+        let unordered = if self.plan.work.unordered { REPRODUCIBLE } else { 0.0 };
         Times { launch: device.launch_seconds + sharing(self.plan, device), computing, memory, waiting, unordered }
     }
 }

@@ -1,0 +1,121 @@
+//! The questions about a kernel that a cpu and a GPU answer differently.
+
+use std::collections::BTreeSet;
+
+use fusebox_core::device::DeviceDescription;
+
+use crate::extent::Extent;
+use crate::positions::{At, Loop};
+use crate::reached::Reached;
+use crate::touched::Touched;
+
+/// A model of a kind of machine. Costs are in additions, as in [`cost`](fusebox_core::cost).
+pub trait Machine {
+    /// Returns the description of the machine.
+    fn device(&self) -> &DeviceDescription;
+
+    /// Returns the cost of the operations of one point, without the reads.
+    fn point(&self, reached: &Reached, reads: &[Touched]) -> PointCost;
+
+    /// Returns the number of points that one instruction processes. The number is 1 if the accesses
+    /// to an array in `accesses` do not allow vectors.
+    fn vector_lanes(&self, accesses: &[Touched]) -> f64;
+
+    /// Returns the overhead of a visit's loops.
+    fn loops(&self, extent: &Extent) -> f64;
+
+    /// Returns the cost of reading or writing one element.
+    fn access(&self, touched: &Touched, lanes: f64) -> f64;
+
+    /// Returns the number of bytes that a thread moves at once between registers and shared or
+    /// private memory.
+    fn tile_word(&self) -> f64;
+
+    /// Returns the seconds in which `busy` of `threads` threads at a time compute all additions.
+    fn computing(&self, additions: f64, threads: f64, busy: f64) -> f64;
+
+    /// Returns the number of bytes that memory delivers at once.
+    fn line_bytes(&self) -> i64;
+
+    /// Returns how often memory moves a line that a kernel writes. `past_caches` states that the
+    /// writes bypass the caches.
+    fn moves_of_written_line(&self, past_caches: bool) -> f64;
+
+    /// Whether the model unrolls short loops over windows.
+    fn unrolls_windows(&self) -> bool;
+
+    /// Chooses the points that a core accesses together. `threads` is the number of threads in a
+    /// block and `element` the size of an element in bytes. The function removes the loops over
+    /// these points from `loops`. The loops `unrolled` have been removed before.
+    fn group(&self, threads: u64, loops: &mut Vec<(Loop, i64)>, unrolled: &[(Loop, i64)], element: i64) -> Group;
+
+    /// Returns the lines per point that are requested from the nearest cache. `touched` lines were
+    /// counted. `row` is the size of an element if adjacent points access adjacent elements.
+    fn near_lines(&self, touched: f64, row: Option<i64>) -> f64;
+
+    /// Returns the bytes that the cache must hold so that the next group finds the lines of a
+    /// group.
+    fn held_bytes(&self, near: f64, group: &Group) -> f64;
+
+    /// Returns the number of elements in one access of a thread, which accesses `positions`.
+    fn lanes_of_access(&self, positions: &BTreeSet<i64>, element: i64) -> f64;
+
+    /// Returns the seconds until a read returns. The array has `bytes` bytes, and one access reads
+    /// `pieces` pieces of cache lines.
+    fn read_latency(&self, bytes: f64, pieces: f64) -> f64;
+
+    /// Returns the seconds that a thread waits at barriers.
+    fn barriers(&self, count: f64) -> f64;
+
+    /// Returns the bandwidth, in bytes per second, for a kernel that accesses `bytes` bytes.
+    fn bandwidth(&self, bytes: u64) -> f64;
+
+    /// Returns the fraction of the bandwidth that `busy` threads can use.
+    fn share_of_bandwidth(&self, busy: f64) -> f64;
+
+    /// Returns the largest number of `f32` operations per second.
+    fn peak(&self) -> f64;
+
+    /// Whether one core may take over the blocks of all cores.
+    fn can_run_alone(&self) -> bool;
+}
+
+/// The cost of one point of a visit.
+pub struct PointCost {
+    /// Additions per point.
+    pub additions: f64,
+    /// Number of points that one instruction processes.
+    pub lanes: f64,
+}
+
+/// Points that a core accesses together.
+pub struct Group {
+    /// The loops over the points.
+    pub loops: Vec<(Loop, i64)>,
+    /// Number of threads that access the points of these loops at the same time.
+    pub threads: i64,
+    /// Number of iterations of the loops that were taken, including iterations that the group
+    /// leaves out.
+    pub iterations: i64,
+    /// Largest number of successive groups that are simulated.
+    pub most_steps: i64,
+    /// Whether a group with a single point counts as accessing the same element at all points.
+    pub is_fixed_alone: bool,
+}
+
+impl Group {
+    /// Returns the number of points of one thread.
+    pub fn points(&self) -> i64 {
+        self.loops.iter().map(|&(_, size)| size).product()
+    }
+
+    /// Returns a point of the group that begins at `first`.
+    pub fn point(&self, first: &At, mut number: i64) -> At {
+        let mut at = first.clone();
+        for &(variable, size) in &self.loops {
+            at = at.plus(Some(variable), number % size);
+            number /= size;
+        }
+        at
+    }
+}
