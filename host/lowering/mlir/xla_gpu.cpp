@@ -1,6 +1,6 @@
 // The dialect `xla_gpu` for MLIR. The dialect defines effects, terminators and verifiers of
 // operations. MLIR's passes and the stages of lowering then treat these operations in the same way.
-// core/src/ir/operations.rs lists the operations. A test checks that each operation is registered.
+// core/kernel-ir/src/operations.rs lists the operations. A test checks that each operation is registered.
 
 #include "mlir-c/IR.h"
 #include "mlir/CAPI/IR.h"

@@ -95,7 +95,7 @@ fn the_architecture_knows_who_writes_dumps() {
 /// Checks that the tables of the kernel IR list all operations of fusebox.
 #[test]
 fn the_architecture_has_every_operation() {
-    let (text, table) = (read("ARCHITECTURE.md"), read("core/src/ir/operations.rs"));
+    let (text, table) = (read("ARCHITECTURE.md"), read("core/kernel-ir/src/operations.rs"));
     let rows = table.split("= xla_gpu.").skip(1);
     let operations: Vec<&str> = rows.filter_map(|row| row.split(',').next()).collect();
     assert!(operations.len() > 20, "the table of operations has another form: {operations:?}");
@@ -217,7 +217,7 @@ fn rows_between(text: &str, begin: &str, end: &str) -> Vec<String> {
 const WHOLE_KINDS: &[WholeKind] = &[
     WholeKind {
         name: "unary operations of HLO",
-        table: "core/src/hlo/op.rs",
+        table: "core/hlo/src/op.rs",
         rows: |text| rows_between(text, "\n    unary {", "\n    binary {"),
         types: &["UnaryOp"],
         median: 5,
@@ -225,7 +225,7 @@ const WHOLE_KINDS: &[WholeKind] = &[
     },
     WholeKind {
         name: "operations of HLO that move elements",
-        table: "core/src/hlo/op.rs",
+        table: "core/hlo/src/op.rs",
         rows: |text| {
             let rows = text.lines().filter_map(|line| line.trim().strip_prefix("Moved "));
             rows.filter_map(|row| row.split([' ', '(']).next()).map(str::to_owned).collect()
@@ -236,7 +236,7 @@ const WHOLE_KINDS: &[WholeKind] = &[
     },
     WholeKind {
         name: "element types",
-        table: "core/src/hlo/element_type.rs",
+        table: "core/hlo/src/element_type.rs",
         rows: |text| rows_between(text, "\nelement_types! {", "\n}"),
         types: &["ElementType"],
         median: 5,
@@ -244,7 +244,7 @@ const WHOLE_KINDS: &[WholeKind] = &[
     },
     WholeKind {
         name: "operations of the kernel IR",
-        table: "core/src/ir/operations.rs",
+        table: "core/kernel-ir/src/operations.rs",
         rows: rows_of_operations,
         types: &["OpKind"],
         median: 4,

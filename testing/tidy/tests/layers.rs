@@ -42,11 +42,12 @@ fn members() -> BTreeMap<String, (PathBuf, BTreeSet<String>)> {
 /// Returns the crates of this workspace on which a crate may depend.
 fn allowed(name: &str) -> &'static [&'static str] {
     match name {
-        "fusebox-core" | "fusebox-files" | "fusebox-tidy" => &[],
-        "fusebox-edit" | "fusebox-emission" | "fusebox-lowering" | "fusebox-interpreter" | "fusebox-routines" => {
-            &["fusebox-core"]
-        }
-        "fusebox-plugins" => &["fusebox-core", "fusebox-files"],
+        "fusebox-hlo" | "fusebox-files" | "fusebox-tidy" => &[],
+        "fusebox-indexing" => &["fusebox-hlo"],
+        "fusebox-kernel-ir" => &["fusebox-hlo", "fusebox-indexing"],
+        "fusebox-core" => &["fusebox-hlo", "fusebox-indexing", "fusebox-kernel-ir"],
+        "fusebox-lowering" => &["fusebox-core", "fusebox-kernel-text"],
+        "fusebox-plugins" => &["fusebox-core", "fusebox-files", "fusebox-prediction"],
         "fusebox-configuration" => &["fusebox-files", "fusebox-plugins"],
         "fusebox-runtime" => &["fusebox-core", "fusebox-files", "fusebox-routines"],
         "fusebox-run" => &["fusebox-core", "fusebox-files", "fusebox-runtime"],
@@ -58,6 +59,7 @@ fn allowed(name: &str) -> &'static [&'static str] {
             "fusebox-emission",
             "fusebox-lowering",
             "fusebox-plugins",
+            "fusebox-prediction",
             "fusebox-routines",
             "fusebox-runtime",
         ],
@@ -124,9 +126,9 @@ fn architecture_names_every_crate() {
 }
 
 /// For each crate, the largest number of files that use each other, directly or through other
-/// files. A crate that is not listed has no such files. The list is empty, so a reader can
-/// understand a file without the files that use it. The numbers must not grow.
-const FILES_IN_CIRCLES: &[(&str, usize)] = &[("fusebox-core", 6), ("fusebox-interpreter", 14)];
+/// files. A crate that is not listed has no such files, so a reader can understand a file without
+/// the files that use it. The numbers must not grow.
+const FILES_IN_CIRCLES: &[(&str, usize)] = &[("fusebox-interpreter", 14)];
 
 #[test]
 fn files_use_each_other_in_one_direction() {
