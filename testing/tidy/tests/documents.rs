@@ -240,7 +240,7 @@ const WHOLE_KINDS: &[WholeKind] = &[
         rows: |text| rows_between(text, "\nelement_types! {", "\n}"),
         types: &["ElementType"],
         median: 5,
-        most: 39,
+        most: 45,
     },
     WholeKind {
         name: "operations of the kernel IR",
