@@ -12,9 +12,7 @@ pub mod set;
 
 use std::fmt::Write;
 
-use fusebox_compiler::{
-    Cache, Compilation, CompileError, Departures, Dump, Emitters, Options, Phase, Progress, Source,
-};
+use fusebox_compiler::{Compilation, CompileError, Emitters, Options, Phase, Source};
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
 use fusebox_plugins::{Failure, LoadError, Registry};
@@ -81,18 +79,7 @@ pub fn library() -> Result<Emitters, LoadError> {
 /// # Errors
 /// As [`fusebox_compiler::compile`].
 pub fn compile(text: &str, emitters: &Emitters, until: Phase) -> Result<Compilation, CompileError> {
-    let options = Options {
-        target: Target::cpu(),
-        device: DeviceDescription::cpu(2),
-        emitters: emitters.clone(),
-        threads: 2,
-        until,
-        stages: Vec::new(),
-        dump: Dump::default(),
-        departures: Departures::default(),
-        memory_limit: None,
-        progress: Progress::default(),
-        cache: Cache::default(),
-    };
+    let options =
+        Options { threads: 2, ..Options::new(Target::cpu(), DeviceDescription::cpu(2), emitters.clone(), until) };
     fusebox_compiler::compile(&Source::text("bench.hlo", text), &options)
 }

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
-use fusebox_compiler::{CompileError, Phase, Source, compile};
+use fusebox_compiler::{CompileError, Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, Shape};
 use fusebox_core::plugin::schema::{self, Question, Request, Response};
@@ -21,7 +21,6 @@ use fusebox_runtime::{Executable, Program};
 use prost::Message;
 
 use super::kernel_ir::WORDS;
-use crate::compiled::options;
 use crate::random::Random;
 use crate::seeds::Seeds;
 use crate::worker::{damaged_code_runs, feeds};
@@ -90,7 +89,7 @@ fn case(source: &Source, random: &mut Random) -> Result<Outcome, String> {
     if registry.add_answers(Path::new("damaged.so"), Arc::new(answer)).is_err() {
         return Ok("library-refused");
     }
-    let made = compile(source, &options(target, device, registry, Phase::Run));
+    let made = compile(source, &Options::new(target, device, registry, Phase::Run));
     let changed = DAMAGE.with_borrow_mut(|damage| damage.take().is_some_and(|damage| damage.done));
     match made {
         Err(CompileError::Internal { message, .. }) => Err(format!("called a bug of fusebox: {message}")),

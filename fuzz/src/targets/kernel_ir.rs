@@ -3,12 +3,12 @@
 
 use std::sync::LazyLock;
 
-use fusebox_compiler::{Phase, Source, compile};
+use fusebox_compiler::{Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Plan;
 use fusebox_lowering::{Argument, KernelSource, LoweringError, NoStages, Target as Machine};
 
-use crate::compiled::{options, registry};
+use crate::compiled::registry;
 use crate::random::Random;
 use crate::seeds::Seeds;
 use crate::worker::feeds;
@@ -55,7 +55,7 @@ fn kernels(programs: &[Source]) -> Vec<Kernel> {
 
 fn of(program: &Source, target: &Machine, device: &DeviceDescription) -> Vec<Kernel> {
     let Ok(registry) = registry() else { return Vec::new() };
-    let options = options(target.clone(), device.clone(), registry, Phase::Emit);
+    let options = Options::new(target.clone(), device.clone(), registry, Phase::Emit);
     let made = compile(program, &options).map(|made| made.kernels).unwrap_or_default();
     made.into_iter()
         .map(|kernel| {

@@ -17,7 +17,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fusebox_compiler::{Cache, Departures, Dump, Emitters, Phase, Progress, Source};
+use fusebox_compiler::{Phase, Source};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::LaunchDimensions;
 use fusebox_core::hlo::{ArrayShape, ElementType, Shape};
@@ -43,19 +43,7 @@ fn every_broken_kernel_is_caught_and_its_twin_is_not() {
 fn a_report_names_what_the_program_calls_it() {
     let text = "fusion {\n  p = f32[40] parameter(0)\n  ROOT twice = f32[40] add(p, p)\n}\n";
     let registry = Registry::new(fusebox_bundle::emitters()).unwrap();
-    let options = fusebox_compiler::Options {
-        target: Target::simt(),
-        device: DeviceDescription::simt(),
-        emitters: Emitters { registry, ..Emitters::default() },
-        threads: 1,
-        until: Phase::Run,
-        stages: Vec::new(),
-        dump: Dump::default(),
-        departures: Departures::default(),
-        memory_limit: None,
-        progress: Progress::default(),
-        cache: Cache::default(),
-    };
+    let options = fusebox_compiler::Options::new(Target::simt(), DeviceDescription::simt(), registry, Phase::Run);
     let made = fusebox_compiler::compile(&Source::text("m.hlo", text), &options).unwrap();
     let mut executable = made.executable.unwrap();
     // Give the kernel a buffer that lacks the last element.

@@ -38,11 +38,17 @@ pub struct Tuned {
     pub spec: String,
 }
 
+impl From<Registry> for Emitters {
+    fn from(registry: Registry) -> Self {
+        Emitters { registry, ..Emitters::default() }
+    }
+}
+
 impl Emitters {
     /// The emitters that come with fusebox.
     #[cfg(test)]
     pub fn bundled() -> Emitters {
-        Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() }
+        Registry::new(fusebox_bundle::emitters()).unwrap().into()
     }
 
     /// Returns the numbers of the emitters that anchor on an operation, without emitters that the

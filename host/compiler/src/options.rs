@@ -37,6 +37,24 @@ pub struct Options {
 }
 
 impl Options {
+    /// Returns options that compile with one thread. There are no dumps, no departures, no limit of
+    /// memory and no cache.
+    pub fn new(target: Target, device: DeviceDescription, emitters: impl Into<Emitters>, until: Phase) -> Options {
+        Options {
+            target,
+            device,
+            emitters: emitters.into(),
+            threads: 1,
+            until,
+            stages: Vec::new(),
+            dump: Dump::default(),
+            departures: Departures::default(),
+            memory_limit: None,
+            progress: Progress::default(),
+            cache: Cache::default(),
+        }
+    }
+
     /// Returns the store of the cache. `None` if the compilation needs results that cache entries
     /// lack: texts of stages, checks after each pass, or code that departures change.
     pub(crate) fn store(&self) -> Option<&Store> {

@@ -1,7 +1,7 @@
 //! Runs the whole compiler with emitters under test, and compares results with those of the
 //! reference interpreter.
 
-use fusebox_compiler::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_compiler::{Compilation, Emitters, Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Emitter};
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal};
@@ -237,19 +237,8 @@ impl Compiler {
     /// If the module cannot be compiled.
     pub fn compile_source(&self, source: &Source, machine: &Machine, until: Phase) -> Result<Compilation, Failure> {
         let (registry, overrides) = (self.registry.clone(), self.overrides.clone());
-        let options = Options {
-            target: machine.target.clone(),
-            device: machine.device.clone(),
-            emitters: Emitters { registry, overrides, of_part: self.of_part, ..Emitters::default() },
-            threads: 1,
-            until,
-            stages: Vec::new(),
-            dump: Dump::default(),
-            departures: Departures::default(),
-            memory_limit: None,
-            progress: Progress::default(),
-            cache: Cache::default(),
-        };
+        let emitters = Emitters { registry, overrides, of_part: self.of_part, ..Emitters::default() };
+        let options = Options::new(machine.target.clone(), machine.device.clone(), emitters, until);
         compile(source, &options).map_err(|e| {
             let text = String::from_utf8_lossy(&source.bytes);
             Failure::of("the emitters", &machine.device.name, e, &text)

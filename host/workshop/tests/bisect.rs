@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fusebox_compiler::{Cache, Departures, Dump, Emitters, Options, Phase, Planted, Progress, Source};
+use fusebox_compiler::{Departures, Options, Phase, Planted, Source};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelCode, Plan, Verdict as Answer,
@@ -90,17 +90,8 @@ fn settings(planted: Planted, emitters: Vec<Box<dyn Emitter>>) -> BisectionSetti
     let target = Target::cpu();
     let all = emitters.into_iter().chain(fusebox_bundle::emitters()).collect();
     let compile = Options {
-        device: target.device().clone(),
-        target,
-        emitters: Emitters { registry: Registry::new(all).unwrap(), ..Emitters::default() },
-        threads: 1,
-        until: Phase::Run,
-        stages: Vec::new(),
-        dump: Dump::default(),
         departures: Departures { planted, ..Departures::default() },
-        memory_limit: None,
-        progress: Progress::default(),
-        cache: Cache::default(),
+        ..Options::new(target.clone(), target.device().clone(), Registry::new(all).unwrap(), Phase::Run)
     };
     let run = fusebox_runtime::Options { threads: 1, ..Default::default() };
     let inputs = InputChoice { inputs: None, seed: 1 };

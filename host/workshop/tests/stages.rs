@@ -3,36 +3,22 @@
 
 use std::path::Path;
 
-use fusebox_compiler::{Cache, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_compiler::{Emitters, Options, Phase, Source, compile};
 use fusebox_lowering::{Stage, Target};
 use fusebox_plugins::Registry;
 use fusebox_run::inputs::{self, InputChoice};
 use fusebox_workshop::case::Case;
 use fusebox_workshop::stages::{KernelStages, StageJudgement};
 
-fn options(target: Target) -> Options {
-    Options {
-        device: target.device().clone(),
-        target,
-        emitters: Emitters {
-            registry: Registry::new(fusebox_bundle::emitters()).unwrap(),
-            of_part: true,
-            ..Emitters::default()
-        },
-        threads: 1,
-        until: Phase::Emit,
-        stages: Vec::new(),
-        dump: Dump::default(),
-        departures: Departures::default(),
-        memory_limit: None,
-        progress: Progress::default(),
-        cache: Cache::default(),
-    }
+fn options(target: &Target) -> Options {
+    let registry = Registry::new(fusebox_bundle::emitters()).unwrap();
+    let emitters = Emitters { registry, of_part: true, ..Emitters::default() };
+    Options::new(target.clone(), target.device().clone(), emitters, Phase::Emit)
 }
 
 /// Checks all kernels of a program.
 fn assert_right(name: &str, text: &str, target: &Target) {
-    let options = options(target.clone());
+    let options = options(target);
     let made = compile(&Source::text(name, text), &options).unwrap();
     let compiled = made.kernels.iter().filter(|kernel| !kernel.is_routine());
     for kernel in compiled {

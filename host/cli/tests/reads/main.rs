@@ -37,7 +37,7 @@ mod predicted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use fusebox_compiler::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_compiler::{Compilation, Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, print_module};
@@ -165,19 +165,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 fn compiled(text: &str, until: Phase) -> Result<Compilation, String> {
     let registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| e.to_string())?;
-    let options = Options {
-        target: Target::simt(),
-        device: DeviceDescription::simt(),
-        emitters: Emitters { registry, ..Emitters::default() },
-        threads: 1,
-        until,
-        stages: Vec::new(),
-        dump: Dump::default(),
-        departures: Departures::default(),
-        memory_limit: None,
-        progress: Progress::default(),
-        cache: Cache::default(),
-    };
+    let options = Options::new(Target::simt(), DeviceDescription::simt(), registry, until);
     compile(&Source::text("m.hlo", text), &options).map_err(|e| e.to_string())
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fusebox_compiler::{Cache, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_compiler::{Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayLiteral, Literal, Op};
 use fusebox_lowering::Target;
@@ -47,19 +47,8 @@ pub fn fold(case: &OperationsModule) -> Vec<Folded> {
 
 fn fold_part(case: &OperationsModule, single: Range<usize>, pairs: Range<usize>) -> Folded {
     let text = case.constant_text(single.clone(), pairs.clone());
-    let options = Options {
-        target: Target::cpu(),
-        device: DeviceDescription::cpu(1),
-        emitters: Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() },
-        threads: 1,
-        until: Phase::Fuse,
-        stages: Vec::new(),
-        dump: Dump::default(),
-        departures: Departures::default(),
-        memory_limit: None,
-        progress: Progress::default(),
-        cache: Cache::default(),
-    };
+    let registry = Registry::new(fusebox_bundle::emitters()).unwrap();
+    let options = Options::new(Target::cpu(), DeviceDescription::cpu(1), registry, Phase::Fuse);
     let module = compile(&Source::text("folded.hlo", &text), &options).unwrap_or_else(|e| panic!("{e}\n{text}")).fused;
     let entry = module.entry_computation().unwrap();
     let results = entry.root_instruction().operands.iter().zip(&case.steps).map(|(&id, step)| {

@@ -10,7 +10,7 @@ use fusebox_plugins::{Fingerprint, Override, Registry};
 
 use super::*;
 use crate::Options;
-use crate::{Departures, Dump, Emitters, Phase, Progress, Source, Tuned, compile};
+use crate::{Departures, Emitters, Phase, Source, Tuned, compile};
 
 /// A module of two kernels: a reduction of rows is not fused with a transpose.
 const MODULE: &str = "HloModule m
@@ -37,17 +37,9 @@ fn place() -> CacheFolder {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), SizeLimit::none()).unwrap();
     let options = Options {
-        target: Target::cpu(),
-        device: DeviceDescription::cpu(2),
-        emitters: Emitters::bundled(),
         threads: 2,
-        until: Phase::Run,
-        stages: Vec::new(),
-        dump: Dump::default(),
-        departures: Departures::default(),
-        memory_limit: None,
-        progress: Progress::default(),
         cache: Cache::of(store),
+        ..Options::new(Target::cpu(), DeviceDescription::cpu(2), Emitters::bundled(), Phase::Run)
     };
     CacheFolder { _folder: folder, options }
 }

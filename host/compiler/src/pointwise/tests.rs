@@ -5,22 +5,10 @@ use fusebox_lowering::Target;
 use fusebox_runtime::Thunk;
 
 use super::{InPlacePair, pairs};
-use crate::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use crate::{Compilation, Emitters, Options, Phase, Source, compile};
 
 fn compiled(text: &str, until: Phase) -> Compilation {
-    let options = Options {
-        target: Target::cpu(),
-        device: DeviceDescription::cpu(2),
-        emitters: Emitters::bundled(),
-        threads: 1,
-        until,
-        stages: Vec::new(),
-        dump: Dump::default(),
-        departures: Departures::default(),
-        memory_limit: None,
-        progress: Progress::default(),
-        cache: Cache::default(),
-    };
+    let options = Options::new(Target::cpu(), DeviceDescription::cpu(2), Emitters::bundled(), until);
     compile(&Source::text("m.hlo", text), &options).unwrap()
 }
 

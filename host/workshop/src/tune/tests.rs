@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use fusebox_compiler::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_compiler::{Compilation, Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::ArrayLiteral;
 use fusebox_lowering::Target;
@@ -40,19 +40,8 @@ fn softmax(columns: usize) -> Source {
 }
 
 fn options() -> Options {
-    Options {
-        target: Target::named("cpu").unwrap(),
-        device: DeviceDescription::cpu(1),
-        emitters: Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() },
-        threads: 1,
-        until: Phase::Fuse,
-        stages: Vec::new(),
-        dump: Dump::default(),
-        departures: Departures::default(),
-        memory_limit: None,
-        progress: Progress::default(),
-        cache: Cache::default(),
-    }
+    let registry = Registry::new(fusebox_bundle::emitters()).unwrap();
+    Options::new(Target::named("cpu").unwrap(), DeviceDescription::cpu(1), registry, Phase::Fuse)
 }
 
 /// A timer that returns one microsecond for the racer `fastest`, and two microseconds for all other
