@@ -177,12 +177,12 @@ impl CheckedEmitters<'_> {
                 Compiler::new(others.collect())
             }
             EmitterSelection::Forced(name) => {
-                let registry = Compiler::new(emitters)?.registry().clone();
-                let descriptors = registry.emitters().iter().map(|emitter| emitter.descriptor());
-                let number = descriptors.clone().position(|descriptor| descriptor.name == *name).unwrap_or_default();
+                let usual = Compiler::new(emitters)?;
+                let number = usual.number(name)?;
+                let registry = usual.registry();
+                let kinds = registry.emitters().iter().map(|emitter| emitter.descriptor().kind.clone());
                 let forced = |kind| Override { force: true, ..Override::of_kind(kind, vec![number], name) };
-                let overrides = descriptors.map(|descriptor| forced(descriptor.kind.clone())).collect();
-                Ok(Compiler::of(registry.clone(), overrides))
+                Ok(Compiler::of(registry.clone(), kinds.map(forced).collect()))
             }
         }
     }

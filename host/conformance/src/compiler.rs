@@ -4,7 +4,7 @@
 use fusebox_compiler::{Compilation, Emitters, Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Emitter};
-use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal};
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal, Module};
 use fusebox_lowering::{Code, Runner, Target};
 use fusebox_plugins::{Override, Registry, Spec, Subject};
 use fusebox_runtime::{Executable, Program, ThreadOrder};
@@ -69,17 +69,18 @@ impl Compiler {
     /// # Errors
     /// If there is no emitter with one of the names.
     pub fn preferring(mut self, names: &[&str]) -> Result<Compiler, Failure> {
-        let all = self.registry.emitters();
-        let number = |name: &&str| {
-            let found = all.iter().position(|emitter| emitter.descriptor().name == *name);
-            found.ok_or_else(|| Failure::of(name, "the list", "there is no such emitter", ""))
-        };
-        let emitters = names.iter().map(number).collect::<Result<Vec<usize>, Failure>>()?;
+        let emitters = names.iter().map(|name| self.number(name)).collect::<Result<Vec<usize>, Failure>>()?;
         let spec = names.join(", ");
         let subject = Subject::named("*").map_err(|error| Failure::of(&spec, "any machine", error, ""))?;
         let knobs = Configuration::default();
         self.overrides.push(Override { subject, emitters, knobs, spec, place: None, force: false });
         Ok(self.of_part())
+    }
+
+    /// Returns the number of the emitter with this name.
+    pub(crate) fn number(&self, name: &str) -> Result<usize, Failure> {
+        let found = self.registry.emitters().iter().position(|emitter| emitter.descriptor().name == *name);
+        found.ok_or_else(|| Failure::of(name, "the list", "there is no such emitter", ""))
     }
 
     pub fn registry(&self) -> &Registry {
@@ -251,10 +252,15 @@ impl Compiler {
 /// # Errors
 /// If the text is invalid, or the interpreter fails.
 pub fn interpreted(text: &str, inputs: &[ArrayLiteral]) -> Result<Literal, Failure> {
-    let fault = |fault: String| Failure::of("the interpreter", "any machine", fault, text);
-    let module = Source::text("fusion.hlo", text).parse().map_err(|e| fault(e.to_string()))?;
+    let module = parsed(text)?;
     let literals: Vec<Literal> = inputs.iter().cloned().map(Literal::Array).collect();
-    fusebox_interpreter::evaluate(&module, &literals).map_err(|e| fault(e.to_string()))
+    let fault = |fault| Failure::of("the interpreter", "any machine", fault, text);
+    fusebox_interpreter::evaluate(&module, &literals).map_err(fault)
+}
+
+/// Parses and verifies a module.
+pub(crate) fn parsed(text: &str) -> Result<Module, Failure> {
+    Source::text("fusion.hlo", text).parse().map_err(|fault| Failure::of("the parser", "any machine", fault, text))
 }
 
 /// Returns one input for each parameter of a module. `filled` creates an input from the parameter's
@@ -266,13 +272,13 @@ pub fn inputs(
     text: &str,
     mut filled: impl FnMut(&ArrayShape, u64) -> ArrayLiteral,
 ) -> Result<Vec<ArrayLiteral>, Failure> {
-    let fault = |fault: String| Failure::of("the parser", "any machine", fault, text);
-    let module = Source::text("fusion.hlo", text).parse().map_err(|e| fault(e.to_string()))?;
-    let computation = module.entry_computation().ok_or_else(|| fault("there is no computation".into()))?;
+    let fault = |fault: &str| Failure::of("the parser", "any machine", fault, text);
+    let module = parsed(text)?;
+    let computation = module.entry_computation().ok_or_else(|| fault("there is no computation"))?;
     let shapes = computation.parameters().into_iter().map(|id| computation.instruction(id).shape.as_array());
     let mut arrays = Vec::new();
     for (number, shape) in shapes.enumerate() {
-        arrays.push(filled(shape.ok_or_else(|| fault("a parameter is no array".into()))?, number as u64));
+        arrays.push(filled(shape.ok_or_else(|| fault("a parameter is no array"))?, number as u64));
     }
     Ok(arrays)
 }

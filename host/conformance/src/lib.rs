@@ -20,12 +20,13 @@
 //! examine/     one emitter, with all of this: `check`; for a library, `fusebox check-emitter`
 //! batch.rs     many fusions as one program, by every emitter that takes them
 //! assembler.rs NVIDIA's assembler, where it is installed
+//! assertions.rs functions that fail a test by panicking
 //! ```
 
 #![forbid(unsafe_code)]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "what makes fusions and inputs fails only if it is wrong itself")]
 
 mod assembler;
+pub mod assertions;
 mod batch;
 mod compiler;
 pub mod examine;
@@ -95,10 +96,7 @@ impl Failure {
 /// # Errors
 /// The first fault. It is also a fault if the emitter accepts none of the fusions.
 pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<ExaminationReport, Failure> {
-    checked(
-        emitter,
-        ExaminationSettings { kind: kind.into(), seeds: 1..FUSIONS + 1, of_programs: true, of_modules: Vec::new() },
-    )
+    checked(emitter, kind, 1..FUSIONS + 1, true)
 }
 
 /// Checks an emitter like [`check`], but only with the random fusions of these seeds.
@@ -106,14 +104,20 @@ pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<ExaminationRep
 /// # Errors
 /// See [`check`].
 pub fn check_seeds(emitter: &'static dyn Emitter, kind: &str, seeds: Range<u64>) -> Result<ExaminationReport, Failure> {
-    checked(emitter, ExaminationSettings { kind: kind.into(), seeds, of_programs: false, of_modules: Vec::new() })
+    checked(emitter, kind, seeds, false)
 }
 
-fn checked(emitter: &'static dyn Emitter, settings: ExaminationSettings) -> Result<ExaminationReport, Failure> {
+fn checked(
+    emitter: &'static dyn Emitter,
+    kind: &str,
+    seeds: Range<u64>,
+    of_programs: bool,
+) -> Result<ExaminationReport, Failure> {
+    let settings = ExaminationSettings { kind: kind.into(), seeds, of_programs, of_modules: Vec::new() };
+    let compiler = Compiler::new(vec![Box::new(StaticEmitter(emitter))])?;
     let name = emitter.descriptor().name;
-    let registry = Compiler::new(vec![Box::new(StaticEmitter(emitter))])?.registry().clone();
-    let number = registry.emitters().iter().position(|it| it.descriptor().name == name).unwrap_or_default();
-    let report = examine(&registry, number, &settings, &Progress::default())?;
+    let number = compiler.number(&name)?;
+    let report = examine(compiler.registry(), number, &settings, &Progress::default());
     match report.findings.first() {
         Some(Finding { place, seed, words, text, .. }) => {
             Err(Failure { seed: *seed, ..Failure::of(&name, place.name(), words, text) })

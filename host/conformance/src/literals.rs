@@ -5,21 +5,24 @@ pub use fusebox_workshop::closeness::{Closeness, array_difference, difference, w
 
 use crate::fusions::Chance;
 
+/// Returns an array of this shape. `bits` computes the bits of each scalar from the scalar's
+/// position. A complex number consists of two scalars.
+pub(crate) fn of_bits(shape: &ArrayShape, mut bits: impl FnMut(u64) -> u64) -> ArrayLiteral {
+    let bytes = shape.element_type.real_part().byte_size();
+    let count = shape.byte_size() as usize / bytes;
+    let data = (0..count as u64).flat_map(|position| bits(position).to_le_bytes().into_iter().take(bytes));
+    ArrayLiteral { element_type: shape.element_type, dims: shape.dims.clone(), data: data.collect::<Vec<u8>>().into() }
+}
+
 /// Returns an array of this shape. `value` computes each scalar from the scalar's position. A
 /// complex number consists of two scalars.
 pub fn filled(shape: &ArrayShape, mut value: impl FnMut(u64) -> f64) -> ArrayLiteral {
     let part = shape.element_type.real_part();
-    let count = shape.byte_size() as usize / part.byte_size();
-    let data = (0..count as u64).flat_map(|position| {
-        let value = value(position);
-        let bits = match FloatFormat::of(part) {
-            Some(format) => format.encode(value),
-            None if part == ElementType::Pred => value as u64 & 1,
-            None => value as i64 as u64,
-        };
-        bits.to_le_bytes()[..part.byte_size()].to_vec()
-    });
-    ArrayLiteral::new(shape.element_type, shape.dims.clone(), data.collect::<Vec<u8>>()).unwrap()
+    of_bits(shape, |position| match FloatFormat::of(part) {
+        Some(format) => format.encode(value(position)),
+        None if part == ElementType::Pred => value(position) as u64 & 1,
+        None => value(position) as i64 as u64,
+    })
 }
 
 /// Returns a pseudorandom whole number, at least 0 and less than `count`. The position and the seed
@@ -37,13 +40,10 @@ pub fn small_integers(shape: &ArrayShape, seed: u64) -> ArrayLiteral {
 /// About half of the integers are small. The other integers come from the whole range of the type.
 pub fn mixed(shape: &ArrayShape, chance: &mut Chance) -> ArrayLiteral {
     let scalar = shape.element_type.real_part();
-    let count = shape.byte_size() as usize / scalar.byte_size();
-    let mut element = || match FloatFormat::of(scalar) {
+    of_bits(shape, |_| match FloatFormat::of(scalar) {
         Some(format) => format.encode(chance.below(64) as f64 / 8.0 - 4.0),
         None if scalar == ElementType::Pred => chance.below(2) as u64,
         None if chance.once_in(2) => chance.below(8) as u64,
         None => chance.bits(),
-    };
-    let data: Vec<u8> = (0..count).flat_map(|_| element().to_le_bytes()[..scalar.byte_size()].to_vec()).collect();
-    ArrayLiteral::new(shape.element_type, shape.dims.clone(), data).unwrap()
+    })
 }

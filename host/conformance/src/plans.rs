@@ -3,10 +3,9 @@
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, PlanFault, Verdict, check_visits};
-use fusebox_core::hlo::parse_module;
 use fusebox_plugins::{FailureKind, LoadedEmitter, Registry, produce};
 
-use crate::{Failure, StaticEmitter};
+use crate::{Failure, StaticEmitter, compiler};
 
 /// A fault in a plan or kernel that an emitter builds for a fusion.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +86,9 @@ pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDesc
         return Err(failed(format!("it declines: {}", decline.reason)));
     }
     let registry = Registry::new(vec![Box::new(StaticEmitter(emitter))]).map_err(|e| failed(e.to_string()))?;
-    planned(&registry.emitters()[0], fusion, device).map_err(|error| failed(error.to_string()))?;
+    for loaded in registry.emitters() {
+        planned(loaded, fusion, device).map_err(|error| failed(error.to_string()))?;
+    }
     emitter.plan(fusion, device, &Configuration::default()).map_err(|error| failed(error.to_string()))
 }
 
@@ -101,7 +102,7 @@ pub fn check_text(
     text: &str,
     device: &DeviceDescription,
 ) -> Result<Option<usize>, Failure> {
-    let fusion = fusion(text);
+    let fusion = parsed(text)?;
     match emitter.consider(&fusion, device) {
         Verdict::Decline(_) => Ok(None),
         Verdict::Accept | Verdict::OnRequest => {
@@ -113,9 +114,10 @@ pub fn check_text(
 /// Parses the text of a fusion. The last computation is the fusion. The other computations are
 /// those that the fusion applies.
 ///
-/// # Panics
+/// # Errors
 /// If the text is invalid HLO.
-pub fn fusion(text: &str) -> Fusion {
-    let module = parse_module(text, "fusion.hlo").unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
-    Fusion::new("kernel", module).unwrap_or_else(|| panic!("there is no computation\n{text}"))
+pub fn parsed(text: &str) -> Result<Fusion, Failure> {
+    let module = compiler::parsed(text)?;
+    Fusion::new("kernel", module)
+        .ok_or_else(|| Failure::of("the parser", "any machine", "there is no computation", text))
 }

@@ -4,7 +4,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fusebox_conformance::examine::{ExaminationReport, ExaminationSettings, Promise, TestedTarget, examine};
+use fusebox_conformance::examine::{
+    ExaminationReport, ExaminationSettings, ModuleFusion, Promise, TestedTarget, examine,
+};
 use fusebox_conformance::{Progress, Registry, check_seeds, named};
 use fusebox_core::builder::{KernelBuilder, Type};
 use fusebox_core::device::DeviceDescription;
@@ -120,7 +122,25 @@ fn found(broken: FaultyLoop) -> ExaminationReport {
     emitters.push(Box::new(broken));
     let number = emitters.len() - 1;
     let settings = ExaminationSettings { kind: "loop".into(), seeds: 1..2, of_programs: true, of_modules: Vec::new() };
-    examine(&Registry::new(emitters).unwrap(), number, &settings, &Progress::default()).unwrap()
+    examine(&Registry::new(emitters).unwrap(), number, &settings, &Progress::default())
+}
+
+#[test]
+fn a_fusion_without_a_right_result_is_reported() {
+    let text = "fusion {\n  t = (f32[8]) parameter(0)\n  ROOT r = f32[8] get-tuple-element(t), index=0\n}\n";
+    let of_modules = vec![ModuleFusion { name: "part of m.hlo".into(), text: text.into() }];
+    let settings = ExaminationSettings { kind: "loop".into(), seeds: 1..4, of_programs: false, of_modules };
+    let emitters = fusebox_bundle::emitters();
+    let number = emitters.iter().position(|emitter| emitter.descriptor().name == "loop").unwrap();
+    let report = examine(&Registry::new(emitters).unwrap(), number, &settings, &Progress::default());
+    let unchecked = &report.unchecked[0];
+    assert_eq!((&*unchecked.fusion, &*unchecked.words), ("part of m.hlo", "a parameter is no array"));
+    assert!(report.is_undecided() && !report.conforms() && report.taken > 0, "{report:?}");
+    let mut text = Vec::new();
+    report.write(&mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("part of m.hlo cannot be checked\n  a parameter is no array\n"), "{text}");
+    assert!(text.ends_with("undecided, because not all fusions could be checked\n"), "{text}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Checks that plans write every element exactly once, for all sizes of operands and all values of
 //! knobs.
 
-use fusebox_conformance::plans;
+use fusebox_conformance::assertions;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Fusion, Verdict};
 use fusebox_core::indexing::{Coverage, Proof, check_joint_coverage};
@@ -10,7 +10,7 @@ use fusebox_emitter_concatenate::emitters;
 use crate::planned;
 
 fn fusion(body: &str) -> Fusion {
-    plans::fusion(&format!("HloModule m\nENTRY fused {{\n{body}\n}}\n"))
+    assertions::fusion(&format!("HloModule m\nENTRY fused {{\n{body}\n}}\n"))
 }
 
 /// Returns a concatenate of parameters. `extents` are the sizes of the parameters along the

@@ -1,6 +1,6 @@
 //! Checks the bids that the emitters make around a dot or a convolution.
 
-use fusebox_conformance::plans;
+use fusebox_conformance::assertions;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Candidate, Fusion};
 use fusebox_core::hlo::Op;
@@ -9,7 +9,7 @@ use fusebox_emitter_contraction::emitters;
 /// Returns the names of the instructions in a bid. The anchor of the bid is the first dot or
 /// convolution of a region.
 fn taken(region: &str) -> Vec<String> {
-    let region: Fusion = plans::fusion(region);
+    let region: Fusion = assertions::fusion(region);
     let computation = region.computation();
     let anchor = computation
         .ids()

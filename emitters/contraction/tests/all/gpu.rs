@@ -2,7 +2,7 @@
 //! interpreter, and passes PTX to NVIDIA's assembler.
 
 use fusebox_conformance::literals::{self, Closeness};
-use fusebox_conformance::{Compiler, Machine, Made, Target, assemble, inputs, named, plans};
+use fusebox_conformance::{Compiler, Machine, Made, Target, assemble, assertions, inputs, named, plans};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Plan;
 use fusebox_core::indexing::{Coverage, Proof, check_joint_coverage};
@@ -33,7 +33,7 @@ fn contracts(name: &str, text: &str) {
 
 /// Returns an emitter's plan for a product. Also checks all alternatives of the plan.
 fn planned(name: &str, element: &str, sizes: [i64; 3], device: &DeviceDescription) -> Plan {
-    let fusion = plans::fusion(&plain(element, sizes));
+    let fusion = assertions::fusion(&plain(element, sizes));
     let plan = named(emitters(), name).and_then(|emitter| plans::check(emitter, &fusion, device));
     plan.unwrap_or_else(|failure| panic!("{failure}"))
 }

@@ -2,7 +2,7 @@
 //! products without prologue and epilogue.
 
 use fusebox_conformance::literals::{Closeness, small_integers};
-use fusebox_conformance::{Compiler, Registry, inputs, named, plans};
+use fusebox_conformance::{Compiler, Registry, assertions, inputs, named, plans};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Emitter, Verdict};
 use fusebox_emitter_contraction::emitters;
@@ -33,7 +33,7 @@ fn plans_hold_for_all_forms() {
     for sizes in [[64, 64, 33], [300, 300, 501], [4096, 512, 64]] {
         for threads in [1, 3, 8] {
             let device = DeviceDescription::cpu(threads);
-            let made = plans::check(library(), &plans::fusion(&plain("f64", sizes)), &device);
+            let made = plans::check(library(), &assertions::fusion(&plain("f64", sizes)), &device);
             made.unwrap_or_else(|failure| panic!("{failure}"));
         }
     }
@@ -45,19 +45,19 @@ fn products_on_a_gpu_are_left_to_its_library() {
     let without = DeviceDescription::sm(90);
     let device = DeviceDescription { has_product_library: true, ..without.clone() };
     for (element, sizes) in [("bf16", [64, 512, 33]), ("f32", [300, 300, 501]), ("c128", [129, 64, 64])] {
-        let fusion = plans::fusion(&plain(element, sizes));
+        let fusion = assertions::fusion(&plain(element, sizes));
         plans::check(library(), &fusion, &device).unwrap_or_else(|failure| panic!("{failure}"));
         assert!(matches!(library().consider(&fusion, &without), Verdict::Decline(_)));
     }
     let in_pieces = "fusion { a = f32[64,64,32] parameter(0)\n b = f32[64,64,32] parameter(1)\n ROOT d = f32[32,64,64] dot(a, b), \
                      lhs_batch_dims={2}, lhs_contracting_dims={1}, rhs_batch_dims={2}, rhs_contracting_dims={0} }";
-    assert!(matches!(library().consider(&plans::fusion(in_pieces), &device), Verdict::Decline(_)));
+    assert!(matches!(library().consider(&assertions::fusion(in_pieces), &device), Verdict::Decline(_)));
 }
 
 #[test]
 fn a_small_product_is_work_for_one_core() {
     let of_block = |sizes, threads| {
-        let plan = plans::check(library(), &plans::fusion(&plain("f32", sizes)), &DeviceDescription::cpu(threads));
+        let plan = plans::check(library(), &assertions::fusion(&plain("f32", sizes)), &DeviceDescription::cpu(threads));
         let plan = plan.unwrap_or_else(|failure| panic!("{failure}"));
         plan.work.additions / plan.launch.blocks as f64
     };
@@ -67,7 +67,7 @@ fn a_small_product_is_work_for_one_core() {
 
 #[test]
 fn what_it_does_not_have_is_declined_in_words() {
-    let reason = |text: &str| match library().consider(&plans::fusion(text), &DeviceDescription::cpu(2)) {
+    let reason = |text: &str| match library().consider(&assertions::fusion(text), &DeviceDescription::cpu(2)) {
         Verdict::Decline(decline) => decline.reason,
         other => panic!("{other:?}"),
     };

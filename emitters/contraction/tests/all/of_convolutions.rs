@@ -1,7 +1,7 @@
 //! Checks the plans of convolutions. For every emitter, the plans must write every element once.
 //! The bits of results must not depend on the number of cores.
 
-use fusebox_conformance::{Machine, inputs, named, plans};
+use fusebox_conformance::{Machine, assertions, inputs, named, plans};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Fusion, Verdict};
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape};
@@ -98,7 +98,7 @@ fn of_models() -> Vec<(&'static str, String)> {
 }
 
 fn fusion(text: &str) -> Fusion {
-    plans::fusion(text)
+    assertions::fusion(text)
 }
 
 #[test]

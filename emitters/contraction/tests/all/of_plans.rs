@@ -1,7 +1,7 @@
 //! Checks that plans write every element exactly once, for all sizes and values of knobs. Also
 //! checks that plans suit the cores and registers.
 
-use fusebox_conformance::{named, plans};
+use fusebox_conformance::{assertions, named, plans};
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, Verdict};
 use fusebox_core::indexing::{Coverage, Proof, check_joint_coverage};
@@ -14,7 +14,7 @@ fn wide() -> DeviceDescription {
 }
 
 fn fusion(sizes: [i64; 3]) -> Fusion {
-    plans::fusion(&plain("f32", sizes))
+    assertions::fusion(&plain("f32", sizes))
 }
 
 fn emitter() -> &'static dyn Emitter {
@@ -86,7 +86,8 @@ fn few_rows_are_multiplied_from_memory() {
 #[test]
 fn a_concatenated_operand_is_packed_even_if_it_is_used_once() {
     let packed = |text: &str| {
-        let plan = plans::check(emitter(), &plans::fusion(text), &wide()).unwrap_or_else(|failure| panic!("{failure}"));
+        let plan =
+            plans::check(emitter(), &assertions::fusion(text), &wide()).unwrap_or_else(|failure| panic!("{failure}"));
         plan.shared_bytes
     };
     let in_parts = "f { x = f32[4096,40] parameter(0)\n y = f32[4096,60] parameter(1)\n w = f32[100,16] parameter(2)
@@ -114,7 +115,7 @@ fn knobs_are_what_the_plan_says() {
 
 #[test]
 fn reasons_are_given() {
-    let declined = |text: &str| match emitter().consider(&plans::fusion(text), &wide()) {
+    let declined = |text: &str| match emitter().consider(&assertions::fusion(text), &wide()) {
         Verdict::Decline(decline) => decline.reason,
         accepted => panic!("{accepted:?}"),
     };
@@ -146,7 +147,7 @@ fn reasons_are_given() {
 /// Returns the plan of a product of `bf16` with result `f32`, on a machine with tile registers.
 fn in_tiles(sizes: [i64; 3], tile_products: NarrowProducts) -> Plan {
     let device = DeviceDescription { tile_products, word_products: NarrowProducts::default(), ..wide() };
-    let fusion = plans::fusion(&plain("bf16", sizes).replace("d = bf16", "d = f32"));
+    let fusion = assertions::fusion(&plain("bf16", sizes).replace("d = bf16", "d = f32"));
     let plan = plans::check(emitter(), &fusion, &device).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(plan.shared_bytes <= device.shared_bytes_per_block);
     plan
@@ -176,7 +177,7 @@ fn words_are_multiplied_where_there_are_such_products() {
     let both = NarrowProducts { bf16: true, int8: true };
     let note = |element: &[&str; 2], device: &DeviceDescription| {
         let text = plain(element[0], [1024; 3]).replace(&format!("d = {}", element[0]), &format!("d = {}", element[1]));
-        let plan = plans::check(emitter(), &plans::fusion(&text), device);
+        let plan = plans::check(emitter(), &assertions::fusion(&text), device);
         plan.unwrap_or_else(|failure| panic!("{failure}")).notes.concat()
     };
     let words = DeviceDescription { word_products: both, tile_products: NarrowProducts::default(), ..wide() };
@@ -204,7 +205,7 @@ fn as_many_rows_as_there_may_be() {
 fn lines_that_are_never_packed_hold_zeros() {
     let inserts = |columns: i64| {
         let text = plain("f32", [19, 13, columns]).replace(&format!("[13,{columns}]"), &format!("[{columns},13]"));
-        let fusion = plans::fusion(&text.replace("rhs_contracting_dims={0}", "rhs_contracting_dims={1}"));
+        let fusion = assertions::fusion(&text.replace("rhs_contracting_dims={0}", "rhs_contracting_dims={1}"));
         let plan = emitter().plan(&fusion, &wide(), &Configuration::default()).unwrap();
         emitter().emit(&fusion, &wide(), &plan).unwrap().code.to_string().matches("tensor.insert").count()
     };

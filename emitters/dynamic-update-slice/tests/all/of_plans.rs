@@ -1,7 +1,7 @@
 //! Checks that plans stay in bounds, write no element twice, and start from the right parameter.
 //! Also checks the reasons for declining.
 
-use fusebox_conformance::plans;
+use fusebox_conformance::assertions;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Fusion, Verdict};
 use fusebox_core::indexing::{Coverage, Proof, check_joint_coverage};
@@ -10,7 +10,7 @@ use fusebox_emitter_dynamic_update_slice::emitters;
 use crate::planned;
 
 fn fusion(body: &str) -> Fusion {
-    plans::fusion(&format!("HloModule m\nENTRY fused {{\n{body}\n}}\n"))
+    assertions::fusion(&format!("HloModule m\nENTRY fused {{\n{body}\n}}\n"))
 }
 
 const CACHES: &str = "

@@ -1,7 +1,7 @@
 //! Checks that plans write every element of every slice exactly once, and visit overlapping
 //! elements only once.
 
-use fusebox_conformance::plans;
+use fusebox_conformance::assertions;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Fusion, Verdict};
 use fusebox_emitter_input_slices::emitters;
@@ -17,7 +17,7 @@ fn fusion(shape: &str, slices: &[(&str, &str)]) -> Fusion {
         .collect();
     let names: Vec<String> = (0..slices.len()).map(|i| format!("s{i}")).collect();
     let shapes: Vec<String> = slices.iter().map(|(shape, _)| format!("f32[{shape}]")).collect();
-    plans::fusion(&format!(
+    assertions::fusion(&format!(
         "HloModule m\nENTRY fused {{\np = f32[{shape}] parameter(0)\nn = f32[{shape}] negate(p)\n{}\nROOT t = ({}) tuple({})\n}}\n",
         lines.join("\n"),
         shapes.join(", "),

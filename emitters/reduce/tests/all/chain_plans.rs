@@ -2,7 +2,7 @@
 //! accept them, that every element is written exactly once, and how much shared memory a block
 //! needs.
 
-use fusebox_conformance::{named, plans};
+use fusebox_conformance::{assertions, named};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Fusion, Plan};
 use fusebox_emitter_reduce::emitters;
@@ -32,7 +32,7 @@ fusion {{
   ROOT t = ({wide}, {narrow}, {narrow}) tuple(e, s, m)
 }}"
     );
-    plans::fusion(&text)
+    assertions::fusion(&text)
 }
 
 fn accepts(name: &str, fusion: &Fusion, device: &DeviceDescription) -> bool {

@@ -2,7 +2,7 @@
 //! numbers of rows, types and normalisations. Also checks which emitters accept the chains.
 
 use fusebox_conformance::literals::{Closeness, filled, scattered};
-use fusebox_conformance::{Compiler, Machine, Registry, inputs, named, plans};
+use fusebox_conformance::{Compiler, Machine, Registry, assertions, inputs, named};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, Plan, Verdict};
 use fusebox_emitter_reduce::emitters;
@@ -242,7 +242,7 @@ fn alternatives_are_right() {
         let text = chain("s32", rows, length, THREE);
         let inputs = inputs(&text, |shape, _| filled(shape, |i| (i * 7919 % 23) as f64 - 9.0)).unwrap();
         let inner = named(emitters(), name).unwrap();
-        let plan = inner.plan(&plans::fusion(&text), &device, &Configuration::default()).unwrap();
+        let plan = inner.plan(&assertions::fusion(&text), &device, &Configuration::default()).unwrap();
         assert!(!plan.alternatives.is_empty(), "{plan:?}");
         for knobs in plan.alternatives {
             places.push(knobs.0["keep"]);

@@ -1,7 +1,7 @@
 //! Checks plans for blocks of one thread. In every configuration, they must cover every output
 //! exactly once, and must use every core.
 
-use fusebox_conformance::{named, plans};
+use fusebox_conformance::{assertions, named};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Fusion, Plan};
 use fusebox_emitter_reduce::emitters;
@@ -14,7 +14,7 @@ const ADD: &str = "add { a = f32[] parameter(0)
 ";
 
 fn fusion(body: &str) -> Fusion {
-    plans::fusion(&format!("{ADD}fusion {{\n{body}\n}}\n"))
+    assertions::fusion(&format!("{ADD}fusion {{\n{body}\n}}\n"))
 }
 
 fn sum(dims: &str, reduced: &str, kept: &str) -> Fusion {

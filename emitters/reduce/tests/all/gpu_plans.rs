@@ -1,7 +1,7 @@
 //! Checks plans for devices with many threads: launches, the choice of the emitter, and whether
 //! every element is written exactly once.
 
-use fusebox_conformance::{plans, takers};
+use fusebox_conformance::{assertions, takers};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_emitter_reduce::emitters;
@@ -15,7 +15,7 @@ add_f64 { a = f64[] parameter(0)\n b = f64[] parameter(1)\n ROOT s = f64[] add(a
 ";
 
 fn fusion(body: &str) -> Fusion {
-    plans::fusion(&format!("{COMPUTATIONS}\nfusion {{ {body} }}"))
+    assertions::fusion(&format!("{COMPUTATIONS}\nfusion {{ {body} }}"))
 }
 
 /// Returns a fusion that sums over some dimensions.

@@ -1,7 +1,7 @@
 //! Checks that plans write every element exactly once, for all sizes and values of knobs. Also
 //! checks that the emitters decline unsuitable operations.
 
-use fusebox_conformance::plans;
+use fusebox_conformance::{assertions, plans};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Emitter, Verdict};
 use fusebox_emitter_scan::emitters;
@@ -26,7 +26,7 @@ fn every_element_is_written_once() {
     ];
     for (dims, along) in places {
         for is_backward in [false, true] {
-            let fusion = plans::fusion(&scan(dims, along, is_backward));
+            let fusion = assertions::fusion(&scan(dims, along, is_backward));
             for threads in [1, 8] {
                 let device = DeviceDescription::cpu(threads);
                 for emitter in emitters() {
@@ -45,10 +45,11 @@ fn other_windows_and_gpus_are_declined_in_words() {
     let pooling = "c { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }\n\
                    fusion { x = f32[8,100] parameter(0)\n i = f32[] constant(0)\n \
                    ROOT r = f32[8,99] reduce-window(x, i), window={size=1x2}, to_apply=c }";
-    let reason = |text: &str, device: &DeviceDescription| match emitters()[0].consider(&plans::fusion(text), device) {
-        Verdict::Decline(decline) => decline.reason,
-        other => panic!("{other:?}"),
-    };
+    let reason =
+        |text: &str, device: &DeviceDescription| match emitters()[0].consider(&assertions::fusion(text), device) {
+            Verdict::Decline(decline) => decline.reason,
+            other => panic!("{other:?}"),
+        };
     assert!(reason(pooling, &DeviceDescription::cpu(2)).contains("no cumulative reduce-window"));
     assert!(reason(&scan(&[8, 100], 1, false), &DeviceDescription::simt()).contains("one thread"));
 }

@@ -1,7 +1,7 @@
 //! Checks that plans stay within the output and cover the output as their schedule requires. Also
 //! checks that the emitters build kernels for the plans.
 
-use fusebox_conformance::plans::fusion;
+use fusebox_conformance::assertions::fusion;
 use fusebox_conformance::{named, takers};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Fusion, Verdict};

@@ -4,7 +4,7 @@
 mod fusions;
 mod of_plans;
 
-use fusebox_conformance::{Compiler, named, plans, takers};
+use fusebox_conformance::{Compiler, assertions, named, plans, takers};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan};
 use fusebox_emitter_transpose::emitters;
@@ -13,7 +13,7 @@ use fusebox_emitter_transpose::emitters;
 fn check(text: &str) -> [String; 2] {
     // Prefers the transpose emitters: for small arrays, the kernels of others are as fast.
     let packed = named(emitters(), "packed-transpose").unwrap_or_else(|failure| panic!("{failure}"));
-    let is_packed = packed.consider(&plans::fusion(text), &DeviceDescription::simt()).accepts();
+    let is_packed = packed.consider(&assertions::fusion(text), &DeviceDescription::simt()).accepts();
     let of_gpus: &[&str] = if is_packed { &["packed-transpose"] } else { &["row-transpose", "tiled-transpose"] };
     let of_cpus = ["serial-row-transpose", "thin-transpose", "line-transpose", "panel-transpose"];
     let names = [of_gpus, &of_cpus].concat();

@@ -1,7 +1,7 @@
 //! Checks that plans cover every output element exactly once, for all knobs, and respect the
 //! device's limits. Also checks that the emitters build kernels for the plans.
 
-use fusebox_conformance::{named, plans, takers};
+use fusebox_conformance::{assertions, named, takers};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Fusion, Kernel, Plan, Verdict};
 use fusebox_emitter_transpose::emitters;
@@ -9,7 +9,7 @@ use fusebox_emitter_transpose::emitters;
 use crate::{planned, planned_by, planned_only};
 
 fn fusion(body: &str) -> Fusion {
-    plans::fusion(&format!("fusion {{ {body} }}"))
+    assertions::fusion(&format!("fusion {{ {body} }}"))
 }
 
 fn plain(element: &str, dims: &[i64], permutation: &[usize]) -> Fusion {

@@ -70,6 +70,9 @@ pub fn run(arguments: &CheckEmitter) -> Result<(), Failure> {
     };
     match reports.iter().find(|report| !report.conforms()) {
         None => Ok(()),
+        Some(report) if report.is_undecided() => {
+            Err(Failure::input(format!("not all fusions of {} could be checked", report.emitter)))
+        }
         Some(report) => Err(Failure::input(format!("{} does not conform", report.emitter))),
     }
 }
@@ -132,9 +135,8 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<ExaminationRepo
         }
         let settings = ExaminationSettings { kind: kind.clone(), seeds, of_programs: true, of_modules };
         let bar = ProgressReporter::new(&emitter.descriptor().name, &arguments.progress);
-        let examined = examine(&registry, number, &settings, &bar.of_compiler());
+        let report = examine(&registry, number, &settings, &bar.of_compiler());
         bar.end();
-        let report = examined.map_err(|failure| Failure::Bug(format!("the fusions to check with: {failure}")))?;
         if let Some(folder) = &arguments.output {
             write_findings(&report, &emitter.descriptor().name, folder)?;
         }

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 
+use super::report::UncheckedFusion;
 use super::typical::{COMBINERS, IMPOSSIBLE, TYPICAL};
 use crate::Failure;
 use crate::compiler::{inputs, interpreted};
@@ -54,27 +55,30 @@ impl FusionCase {
     ///
     /// # Errors
     /// If one of the fusion's parameters is not an array.
-    pub fn of_module(fusion: &ModuleFusion) -> Result<FusionCase, Failure> {
-        let inputs = inputs(&fusion.text, small_integers)?;
-        Ok(FusionCase::new(fusion.name.clone(), fusion.text.clone(), inputs, Closeness::Units))
+    pub fn of_module(fusion: &ModuleFusion) -> Result<FusionCase, UncheckedFusion> {
+        FusionCase::with_small_integers(fusion.name.clone(), fusion.text.clone())
     }
 
-    /// Returns all typical fusions, each in all sizes.
-    ///
-    /// # Errors
-    /// If one of the fusions is invalid HLO.
-    pub fn typical() -> Result<Vec<FusionCase>, Failure> {
+    /// Returns all typical fusions, each in all sizes. A fusion that is invalid HLO is an error.
+    pub fn typical() -> impl Iterator<Item = Result<FusionCase, UncheckedFusion>> {
         let all = TYPICAL.iter().flat_map(|fusion| SIZES.map(|size| (fusion, size)));
-        all.map(|((name, body), size)| sized(name, body, size)).collect()
+        all.map(|((name, body), size)| sized(name, body, size))
+    }
+
+    fn with_small_integers(name: String, text: String) -> Result<FusionCase, UncheckedFusion> {
+        match inputs(&text, small_integers) {
+            Ok(inputs) => Ok(FusionCase::new(name, text, inputs, Closeness::Units)),
+            Err(failure) => Err(UncheckedFusion { fusion: name, words: failure.fault }),
+        }
     }
 
     /// Returns the fusions that emitters must decline.
-    pub fn impossible() -> Vec<FusionCase> {
+    pub fn impossible() -> [FusionCase; 2] {
         let case = |(name, body): (&str, &str)| {
             let (text, inputs) = (with_combiners(body), vec![]);
             FusionCase { is_possible: false, ..FusionCase::new(name.into(), text, inputs, Closeness::Bits) }
         };
-        IMPOSSIBLE.map(case).into()
+        IMPOSSIBLE.map(case)
     }
 
     fn new(name: String, text: String, inputs: Vec<ArrayLiteral>, closeness: Closeness) -> FusionCase {
@@ -99,12 +103,10 @@ impl FusionCase {
 }
 
 /// Returns a typical fusion with these numbers of rows and columns.
-fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Result<FusionCase, Failure> {
+fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Result<FusionCase, UncheckedFusion> {
     let sizes = [("{N}", rows), ("{N+3}", rows + 3), ("{M}", columns), ("{M-1}", columns - 1)];
     let body = sizes.iter().fold(body.to_owned(), |body, (name, size)| body.replace(name, &size.to_string()));
-    let text = with_combiners(&body);
-    let inputs = inputs(&text, small_integers)?;
-    Ok(FusionCase::new(format!("{name}, {rows} by {columns}"), text, inputs, Closeness::Units))
+    FusionCase::with_small_integers(format!("{name}, {rows} by {columns}"), with_combiners(&body))
 }
 
 /// Returns the text of a computation with this body. The text begins with the combiners that the

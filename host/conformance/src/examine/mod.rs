@@ -22,11 +22,9 @@ use std::time::{Duration, Instant};
 use fusebox_compiler::{Advance, Progress};
 use fusebox_plugins::Registry;
 
-use crate::Failure;
-
 pub use case::ModuleFusion;
 pub use modules::fusions_of;
-pub use report::{CheckCounts, ExaminationReport, Finding};
+pub use report::{CheckCounts, ExaminationReport, Finding, UncheckedFusion};
 pub use trial::{Promise, TestedTarget};
 
 use case::FusionCase;
@@ -62,64 +60,91 @@ struct FailedCase {
     fault: BrokenPromise,
 }
 
+/// An examination that has begun.
+struct Examination<'e> {
+    subject: &'e TestedEmitter,
+    report: ExaminationReport,
+    broken: Vec<FailedCase>,
+    /// The emitter's reasons for declining fusions, each with a count.
+    declined: BTreeMap<String, usize>,
+    /// Total time of the fusions with a fault.
+    lost_time: Duration,
+}
+
 /// Examines the emitter with this number in the registry. The emitter has no competitors, so it
 /// builds every fusion that it accepts.
-///
-/// # Errors
-/// If the interpreter has no result for one of the fusions, which is a bug in fusebox.
 pub fn examine(
     registry: &Registry,
     number: usize,
     settings: &ExaminationSettings,
     progress: &Progress,
-) -> Result<ExaminationReport, Failure> {
+) -> ExaminationReport {
     let subject = TestedEmitter::new(registry, number);
-    let mut cases = settings.of_modules.iter().map(FusionCase::of_module).collect::<Result<Vec<_>, Failure>>()?;
+    let mut cases: Vec<Result<FusionCase, UncheckedFusion>> =
+        settings.of_modules.iter().map(FusionCase::of_module).collect();
     if settings.of_programs {
-        cases.extend(FusionCase::typical()?);
-        cases.extend(FusionCase::impossible());
+        cases.extend(FusionCase::typical());
+        cases.extend(FusionCase::impossible().map(Ok));
     }
-    cases.extend(settings.seeds.clone().map(|seed| FusionCase::generated(&settings.kind, seed)));
+    cases.extend(settings.seeds.clone().map(|seed| Ok(FusionCase::generated(&settings.kind, seed))));
     progress.tell(Advance::Begun(cases.len()));
-    let mut report = ExaminationReport::of(&subject, settings, cases.len());
-    let mut broken = Vec::new();
-    let mut declined: BTreeMap<String, usize> = BTreeMap::new();
-    let mut lost_time = Duration::ZERO;
+    let mut examination = Examination {
+        subject: &subject,
+        report: ExaminationReport::of(&subject, settings, cases.len()),
+        broken: Vec::new(),
+        declined: BTreeMap::new(),
+        lost_time: Duration::ZERO,
+    };
     for case in cases {
+        match case {
+            Ok(case) => examination.try_case(&case),
+            Err(unchecked) => examination.report.unchecked.push(unchecked),
+        }
+        progress.tell(Advance::Done(1));
+        if examination.is_hopeless() {
+            examination.report.ended_early = true;
+            break;
+        }
+    }
+    let Examination { report, broken, declined, .. } = examination;
+    let (failed, declined) = (broken.len(), most_frequent(declined));
+    ExaminationReport { declined, failed, findings: findings(&subject, broken), ..report }
+}
+
+impl Examination<'_> {
+    /// Tries a fusion on all targets. Stops at the first fault, because a fault on one target
+    /// usually occurs on the next target too.
+    fn try_case(&mut self, case: &FusionCase) {
         let begin = Instant::now();
         let mut taken = false;
-        for place in [TestedTarget::Simt, TestedTarget::Cpu, TestedTarget::Nvidia] {
-            match subject.tries(&case, place) {
+        for place in TestedTarget::ALL {
+            let tried = self.subject.tries(case, place);
+            taken |= !matches!(tried, Ok(None));
+            match tried {
                 Ok(None) => {
-                    let reason = subject.reason_to_decline(&case, place).unwrap_or_default();
-                    *declined.entry(reason).or_default() += 1;
+                    let reason = self.subject.reason_to_decline(case, place).unwrap_or_default();
+                    *self.declined.entry(reason).or_default() += 1;
                 }
-                Ok(Some(done)) => {
-                    taken = true;
-                    report.add(place, done);
+                Ok(Some(done)) => self.report.add(place, done),
+                Err(TrialError::Unknown(failure)) => {
+                    self.report.unchecked.push(UncheckedFusion { fusion: case.name.clone(), words: failure.fault });
+                    break;
                 }
-                Err(TrialError::Unknown(failure)) => return Err(failure),
                 Err(TrialError::Broken(fault)) => {
-                    taken = true;
-                    lost_time += begin.elapsed();
-                    broken.push(FailedCase { case: case.clone(), place, fault });
-                    // A fault on one target usually occurs on the next target too.
+                    self.lost_time += begin.elapsed();
+                    self.broken.push(FailedCase { case: case.clone(), place, fault });
                     break;
                 }
             }
         }
-        report.taken += usize::from(taken && case.is_possible);
-        let lost = broken.iter().filter(|broken| broken.fault.lost).count();
-        progress.tell(Advance::Done(1));
-        if broken.len() >= MOST_FAILURES || lost >= MOST_LOSSES || lost_time >= MOST_LOST_TIME {
-            report.ended_early = true;
-            break;
-        }
+        self.report.taken += usize::from(taken && case.is_possible);
     }
-    report.declined = most_frequent(declined);
-    report.failed = broken.len();
-    report.findings = findings(&subject, broken);
-    Ok(report)
+
+    /// Whether so much went wrong that the remaining fusions are not tried.
+    fn is_hopeless(&self) -> bool {
+        let lost = self.broken.iter().filter(|broken| broken.fault.lost).count();
+        self.broken.len() >= MOST_FAILURES || lost >= MOST_LOSSES || self.lost_time >= MOST_LOST_TIME
+    }
 }
 
 /// Returns one finding for each pair of a broken promise and a target. Shrinks the smallest fusion

@@ -33,7 +33,7 @@ pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result
     let failed = |place: TestedTarget, fault: String| Failure::of(&emitter, place.name(), fault, &source.name);
     let mut found: Vec<ModuleFusion> = Vec::new();
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    for place in [TestedTarget::Simt, TestedTarget::Cpu, TestedTarget::Nvidia] {
+    for place in TestedTarget::ALL {
         let made = subject.compiled(source, place, Phase::Emit).map_err(|failure| failed(place, failure.fault))?;
         for reason in declined(&made, number, &emitter) {
             *reasons.entry(reason).or_default() += 1;

@@ -33,6 +33,16 @@ pub struct ExaminationReport {
     pub ended_early: bool,
     /// The findings, one for each pair of a broken promise and a target.
     pub findings: Vec<Finding>,
+    /// The fusions for which there is no right result to compare with.
+    pub unchecked: Vec<UncheckedFusion>,
+}
+
+/// A fusion that could not be checked.
+#[derive(Clone, Debug, Serialize)]
+pub struct UncheckedFusion {
+    pub fusion: String,
+    /// The reason.
+    pub words: String,
 }
 
 /// Numbers of successful checks on one target.
@@ -77,6 +87,7 @@ impl ExaminationReport {
             failed: 0,
             ended_early: false,
             findings: Vec::new(),
+            unchecked: Vec::new(),
         }
     }
 
@@ -96,9 +107,9 @@ impl ExaminationReport {
         })
     }
 
-    /// Whether the emitter accepted at least one fusion and kept all promises.
+    /// Whether the emitter accepted at least one fusion, and all promises were checked and kept.
     pub fn conforms(&self) -> bool {
-        self.taken > 0 && self.findings.is_empty()
+        self.taken > 0 && self.findings.is_empty() && self.unchecked.is_empty()
     }
 
     /// Writes the report as text.
@@ -122,12 +133,21 @@ impl ExaminationReport {
             writeln!(out, "  {}", words.replace('\n', "\n  "))?;
             writeln!(out, "  made smaller from {fusion}:\n  {}", finding.text.trim_end().replace('\n', "\n  "))?;
         }
+        for UncheckedFusion { fusion, words } in &self.unchecked {
+            writeln!(out, "\n{fusion} cannot be checked\n  {}", words.replace('\n', "\n  "))?;
+        }
         writeln!(out, "\n{}", self.verdict())
+    }
+
+    /// Whether the emitter may conform, because the only fault is that some fusions are unchecked.
+    pub fn is_undecided(&self) -> bool {
+        self.findings.is_empty() && !self.unchecked.is_empty()
     }
 
     pub(crate) fn verdict(&self) -> &'static str {
         match (self.conforms(), self.taken, self.ended_early) {
             (true, ..) => "conforms",
+            _ if self.is_undecided() => "undecided, because not all fusions could be checked",
             (_, 0, _) => {
                 "does not conform: it takes none of the fusions, so nothing could be checked; `fusebox check-emitter --module FILE` \
                  checks it on what it takes of a module of yours"
@@ -139,14 +159,6 @@ impl ExaminationReport {
 }
 
 impl TestedTarget {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            TestedTarget::Cpu => "cpu",
-            TestedTarget::Simt => "simt",
-            TestedTarget::Nvidia => "sm_90",
-        }
-    }
-
     fn what(self, has_assembler: bool) -> &'static str {
         match (self, has_assembler) {
             (TestedTarget::Cpu, _) => "cpu: simulated, then run by 1, 2 and 3 threads",

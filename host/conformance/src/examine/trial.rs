@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::case::FusionCase;
 use crate::fusions::Chance;
 use crate::literals::{Closeness, difference};
-use crate::plans::{PlanError, planned};
+use crate::plans::{PlanError, parsed, planned};
 use crate::{Compiler, Failure, Machine};
 
 /// Largest number of alternative configurations to run. The kernel of the default configuration is
@@ -76,7 +76,7 @@ pub struct BrokenPromise {
 pub enum TrialError {
     /// The emitter broke a promise.
     Broken(BrokenPromise),
-    /// The interpreter has no result for the fusion.
+    /// There is no right result of the fusion, because it cannot be parsed or interpreted.
     Unknown(Failure),
 }
 
@@ -114,11 +114,19 @@ pub struct TrialCounts {
 }
 
 /// The machine and the options with which kernels are run.
-struct RunSetup<'t> {
+struct RunSetup {
     machine: Machine,
-    ways: &'t [Options],
+    ways: Vec<Options>,
     /// The promise that the emitter breaks if the result depends on the options.
     differs: Promise,
+}
+
+impl RunSetup {
+    /// Simulates kernels once for each order of the threads.
+    fn simulated(machine: Machine, orders: &[ThreadOrder]) -> RunSetup {
+        let ways = orders.iter().map(|&order| Options { threads: 1, order, ..Options::default() });
+        RunSetup { machine, ways: ways.collect(), differs: Promise::Behaves }
+    }
 }
 
 /// An emitter under test.
@@ -131,8 +139,10 @@ pub struct TestedEmitter {
 impl TestedEmitter {
     /// Creates a subject for the emitter with this number in the registry.
     pub fn new(registry: &Registry, number: usize) -> TestedEmitter {
-        let has_assembler =
-            !matches!(ptxas::measure("", "sm_90"), Err(AssemblerError::Missing | AssemblerError::NoFile(_)));
+        let has_assembler = !matches!(
+            ptxas::measure("", TestedTarget::Nvidia.name()),
+            Err(AssemblerError::Missing | AssemblerError::NoFile(_))
+        );
         let compiler = Compiler::of(registry.clone(), Vec::new());
         TestedEmitter { compiler, number, has_assembler }
     }
@@ -162,53 +172,43 @@ impl TestedEmitter {
 
     /// Returns the emitter's reason if the emitter declines the fusion.
     pub fn reason_to_decline(&self, case: &FusionCase, place: TestedTarget) -> Option<String> {
-        let fusion = crate::plans::fusion(&case.text);
-        match self.emitter().consider(&fusion, &place.device()) {
+        let fusion = parsed(&case.text).ok()?;
+        match self.emitter().consider(&fusion, &place.machine().device) {
             Ok(Verdict::Decline(decline)) => Some(decline.reason),
             _ => None,
         }
     }
 
     fn on_cpu(&self, case: &FusionCase) -> Result<Option<TrialCounts>, TrialError> {
-        let device = TestedTarget::Cpu.device();
-        let Some(configurations) = self.planned(case, &device)? else { return Ok(None) };
-        let orders = [ThreadOrder::Forward, ThreadOrder::Reverse].map(|order| Options {
-            threads: 1,
-            order,
-            ..Options::default()
-        });
-        let simulated = RunSetup {
-            machine: Machine::new(Target::simt(), device.clone()),
-            ways: &orders,
-            differs: Promise::Behaves,
-        };
-        let threads = [1, 2, 3].map(|threads| Options { threads, ..Options::default() });
-        let run = RunSetup { machine: Machine::new(Target::cpu(), device), ways: &threads, differs: Promise::SameBits };
+        let machine = TestedTarget::Cpu.machine();
+        let Some(configurations) = self.planned(case, &machine.device)? else { return Ok(None) };
+        let simulator = Machine::new(Target::simt(), machine.device.clone());
+        let simulated = RunSetup::simulated(simulator, &[ThreadOrder::Forward, ThreadOrder::Reverse]);
+        let ways = [1, 2, 3].map(|threads| Options { threads, ..Options::default() }).into();
+        let run = RunSetup { machine, ways, differs: Promise::SameBits };
         let kernels = self.runs(case, &configurations, &simulated)? + self.runs(case, &configurations, &run)?;
         Ok(Some(TrialCounts { plans: configurations.len(), kernels }))
     }
 
     fn on_simt(&self, case: &FusionCase) -> Result<Option<TrialCounts>, TrialError> {
-        let machine = Machine::simt();
+        let machine = TestedTarget::Simt.machine();
         let Some(configurations) = self.planned(case, &machine.device)? else { return Ok(None) };
         let orders = [ThreadOrder::Forward, ThreadOrder::Reverse, ThreadOrder::Seeded(1)];
-        let ways = orders.map(|order| Options { threads: 1, order, ..Options::default() });
-        let kernels =
-            self.runs(case, &configurations, &RunSetup { machine, ways: &ways, differs: Promise::Behaves })?;
+        let kernels = self.runs(case, &configurations, &RunSetup::simulated(machine, &orders))?;
         Ok(Some(TrialCounts { plans: configurations.len(), kernels }))
     }
 
     fn on_nvidia(&self, case: &FusionCase) -> Result<Option<TrialCounts>, TrialError> {
-        let device = TestedTarget::Nvidia.device();
-        let Some(configurations) = self.planned(case, &device)? else { return Ok(None) };
-        let machine = Machine::new(Target::nvptx(90), device);
+        let machine = TestedTarget::Nvidia.machine();
+        let Some(configurations) = self.planned(case, &machine.device)? else { return Ok(None) };
         let mut kernels = 0;
         for knobs in drawn(case, &configurations) {
             let failed = |promise, words: String| BrokenPromise::new(promise, with(&knobs, &words));
             let ptx = self.in_charge(&knobs).ptx_for(&case.text, &machine);
             let ptx = ptx.map_err(|failure| failed(Promise::Compiles, failure.fault))?;
             if self.has_assembler && !ptx.is_empty() {
-                ptxas::measure(&ptx, "sm_90").map_err(|error| failed(Promise::Assembles, error.to_string()))?;
+                ptxas::measure(&ptx, TestedTarget::Nvidia.name())
+                    .map_err(|error| failed(Promise::Assembles, error.to_string()))?;
             }
             kernels += usize::from(!ptx.is_empty());
         }
@@ -217,12 +217,8 @@ impl TestedEmitter {
 
     /// Builds and checks all plans of a fusion. Returns the configurations of the plans, or `None`
     /// if the emitter declines the fusion.
-    fn planned(
-        &self,
-        case: &FusionCase,
-        device: &DeviceDescription,
-    ) -> Result<Option<Vec<Configuration>>, BrokenPromise> {
-        let fusion = crate::plans::fusion(&case.text);
+    fn planned(&self, case: &FusionCase, device: &DeviceDescription) -> Result<Option<Vec<Configuration>>, TrialError> {
+        let fusion = parsed(&case.text).map_err(TrialError::Unknown)?;
         let failed = |error: PlanError| {
             let lost = matches!(error, PlanError::Failed(FailureKind::Died { .. } | FailureKind::TimedOut(_), _));
             let promise = match &error {
@@ -231,7 +227,7 @@ impl TestedEmitter {
                 PlanError::Failed(..) => Promise::Answers,
                 PlanError::Differs(_) | PlanError::OtherConfiguration(..) => Promise::Repeats,
             };
-            BrokenPromise { lost, ..BrokenPromise::new(promise, error.to_string()) }
+            BrokenPromise { lost, ..BrokenPromise::new(promise, error.to_string()) }.into()
         };
         planned(self.emitter(), &fusion, device).map_err(failed)
     }
@@ -239,12 +235,7 @@ impl TestedEmitter {
     /// Runs the kernels of the default configuration and of a few other configurations. Returns the
     /// number of kernels. This number is 0 if passes change the fusion so much that the emitter
     /// declines it.
-    fn runs(
-        &self,
-        case: &FusionCase,
-        configurations: &[Configuration],
-        trial: &RunSetup<'_>,
-    ) -> Result<usize, TrialError> {
+    fn runs(&self, case: &FusionCase, configurations: &[Configuration], trial: &RunSetup) -> Result<usize, TrialError> {
         let mut kernels = 0;
         for knobs in drawn(case, configurations) {
             let made = self.run(case, &knobs, trial).map_err(|stopped| match stopped {
@@ -262,13 +253,13 @@ impl TestedEmitter {
 
     /// Compiles and runs the fusion with these knobs. Returns the number of kernels that the
     /// emitter built.
-    fn run(&self, case: &FusionCase, knobs: &Configuration, trial: &RunSetup<'_>) -> Result<usize, TrialError> {
+    fn run(&self, case: &FusionCase, knobs: &Configuration, trial: &RunSetup) -> Result<usize, TrialError> {
         let compiled = self.in_charge(knobs).compile(&case.text, &trial.machine, Phase::Run);
         let mut made = compiled.map_err(|failure| BrokenPromise::new(Promise::Compiles, failure.fault))?;
         let count = made.kernels.iter().filter(|kernel| self.is_own(kernel)).count();
         let Some(executable) = made.executable.take().filter(|_| count > 0) else { return Ok(0) };
         let mut first: Option<Literal> = None;
-        for way in trial.ways {
+        for way in &trial.ways {
             let found = Compiler::execute(&executable, &case.inputs, way);
             let found = found.map_err(|words| BrokenPromise::new(Promise::Behaves, words))?;
             if let Some(first) = first.as_ref().filter(|first| **first != found) {
@@ -298,13 +289,7 @@ impl TestedEmitter {
     /// # Errors
     /// If the module cannot be compiled.
     pub fn compiled(&self, source: &Source, place: TestedTarget, until: Phase) -> Result<Compilation, Failure> {
-        let target = match place {
-            TestedTarget::Cpu => Target::cpu(),
-            TestedTarget::Simt => Target::simt(),
-            TestedTarget::Nvidia => Target::nvptx(90),
-        };
-        let machine = Machine::new(target, place.device());
-        self.in_charge(&Configuration::default()).compile_source(source, &machine, until)
+        self.in_charge(&Configuration::default()).compile_source(source, &place.machine(), until)
     }
 
     /// Returns a compiler in which the emitter under test builds all fusions that it accepts. The
@@ -336,11 +321,22 @@ fn with(knobs: &Configuration, words: &str) -> String {
 }
 
 impl TestedTarget {
-    fn device(self) -> DeviceDescription {
+    /// All targets, in the order in which a fusion is tried.
+    pub const ALL: [TestedTarget; 3] = [TestedTarget::Simt, TestedTarget::Cpu, TestedTarget::Nvidia];
+
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            TestedTarget::Cpu => DeviceDescription::cpu(2),
-            TestedTarget::Simt => DeviceDescription::simt(),
-            TestedTarget::Nvidia => DeviceDescription::sm(90),
+            TestedTarget::Cpu => "cpu",
+            TestedTarget::Simt => "simt",
+            TestedTarget::Nvidia => "sm_90",
+        }
+    }
+
+    fn machine(self) -> Machine {
+        match self {
+            TestedTarget::Cpu => Machine::cpu(),
+            TestedTarget::Simt => Machine::simt(),
+            TestedTarget::Nvidia => Machine::new(Target::nvptx(90), DeviceDescription::sm(90)),
         }
     }
 }

@@ -11,7 +11,7 @@ impl Graph {
         let mut rest = x.count();
         let mut dims: Vec<i64> = Vec::new();
         while rest > 1 {
-            let factor = (2..=rest).find(|factor| rest % factor == 0).unwrap();
+            let factor = (2..=rest).find(|factor| rest % factor == 0).unwrap_or(rest);
             rest /= factor;
             let joins = dims.len() > 3 || self.chance.once_in(2);
             match dims.last_mut() {

@@ -1,8 +1,9 @@
 //! Defines the element types, and for each type the range in which values are exact.
 
-use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat};
 
 use super::chance::Chance;
+use crate::literals::of_bits;
 
 /// Element types with weights. The probability that a type is chosen is proportional to its weight.
 const TYPES: [(ElementType, u32); 13] = [
@@ -90,17 +91,13 @@ pub fn usual_bound(ty: ElementType) -> f64 {
 /// Returns an array of small integers. If `range` is set, all integers are within this range.
 pub fn filled(ty: ElementType, dims: &[i64], range: Option<(i64, i64)>, chance: &mut Chance) -> ArrayLiteral {
     let part = ty.real_part();
-    let parts = dims.iter().product::<i64>() * if part == ty { 1 } else { 2 };
     let (low, high) = range.unwrap_or(match ty {
         ElementType::Pred => (0, 1),
         _ if ty.is_unsigned_integer() => (0, 3),
         _ => (-3, 3),
     });
-    let data = (0..parts).flat_map(|_| {
+    of_bits(&ArrayShape::new(ty, dims.to_vec()), |_| {
         let value = low + chance.below(high - low + 1);
-        let bits = FloatFormat::of(part).map_or(value as u64, |format| format.encode(value as f64));
-        bits.to_le_bytes()[..part.byte_size()].to_vec()
-    });
-    let data: Vec<u8> = data.collect();
-    ArrayLiteral::new(ty, dims.to_vec(), data).unwrap()
+        FloatFormat::of(part).map_or(value as u64, |format| format.encode(value as f64))
+    })
 }
