@@ -5,7 +5,9 @@
 //! memory traffic or seconds.
 
 use crate::device::DeviceDescription;
-use crate::hlo::{ArrayShape, BinaryOp, Combiner, Computation, ElementType, InstrId, Instruction, Module, Op, UnaryOp};
+use crate::hlo::{
+    ArrayShape, BinaryOp, Combiner, Computation, ElementType, InstrId, Instruction, Module, Op, UnaryOp, UnaryWork,
+};
 use crate::indexing::combined_elements;
 
 /// Seconds of launch time that fusing two kernels saves. The value is an assumption for all
@@ -133,7 +135,7 @@ pub fn moved_between_cores(bytes: i64, device: &DeviceDescription) -> i64 {
 /// polynomial. Reading an element from a near cache is faster than recomputing it.
 pub fn is_function(op: &Op) -> bool {
     match op {
-        Op::Unary(op) => simple(*op).is_none_or(|cost| cost > 2.0),
+        Op::Unary(op) => !matches!(op.work(), UnaryWork::OneInstruction | UnaryWork::FewInstructions),
         Op::Binary(op) => matches!(op, BinaryOp::Power | BinaryOp::Atan2 | BinaryOp::Remainder),
         _ => false,
     }
@@ -217,26 +219,16 @@ pub fn is_regrouped(module: &Module, instruction: &Instruction) -> bool {
 fn unary(op: UnaryOp, instruction: &Instruction) -> f64 {
     let element = first_array(instruction).map(|array| array.element_type);
     let is_complex = element.is_some_and(ElementType::is_complex);
-    let is_trigonometric = matches!(op, UnaryOp::Sine | UnaryOp::Cosine | UnaryOp::Tan);
-    match simple(op) {
-        _ if is_complex && (is_trigonometric || op == UnaryOp::Tanh) => COMPLEX[1],
-        Some(cost) if is_complex && cost > 2.0 => COMPLEX[0],
-        Some(cost) => cost,
-        None if is_complex => COMPLEX[0],
-        None if is_trigonometric && element == Some(ElementType::F64) => WIDE_TRIGONOMETRY,
-        None => FUNCTION,
-    }
-}
-
-/// Cost of a unary operation that needs no polynomial; `None` for other operations.
-fn simple(op: UnaryOp) -> Option<f64> {
-    match op {
-        UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Sign | UnaryOp::Real | UnaryOp::Imag => Some(1.0),
-        UnaryOp::IsFinite | UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Popcnt | UnaryOp::CountLeadingZeros => Some(2.0),
-        UnaryOp::RoundNearestAfz | UnaryOp::RoundNearestEven => Some(2.0),
-        UnaryOp::Sqrt => Some(6.0),
-        UnaryOp::Rsqrt => Some(10.0),
-        _ => None,
+    match op.work() {
+        UnaryWork::OneInstruction => 1.0,
+        UnaryWork::FewInstructions => 2.0,
+        UnaryWork::Trigonometry if is_complex => COMPLEX[1],
+        UnaryWork::Function if is_complex && op == UnaryOp::Tanh => COMPLEX[1],
+        _ if is_complex => COMPLEX[0],
+        UnaryWork::Root => 6.0,
+        UnaryWork::InverseRoot => 10.0,
+        UnaryWork::Trigonometry if element == Some(ElementType::F64) => WIDE_TRIGONOMETRY,
+        UnaryWork::Trigonometry | UnaryWork::Function => FUNCTION,
     }
 }
 

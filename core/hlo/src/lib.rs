@@ -67,7 +67,7 @@ pub use module::{
 pub use named::{Comparison, ComparisonType, FftType, FusionKind, RandomAlgorithm, RandomDistribution, Transpose};
 pub use narrow_float::{FloatFormat, Specials};
 pub use nesting::{MAX_CALL_DEPTH, check_call_depth};
-pub use op::{BinaryOp, Op, Opcode, UnaryOp};
+pub use op::{BinaryOp, Op, Opcode, UnaryOp, UnaryWork};
 #[cfg(feature = "proto")]
 pub use proto::{read_proto, write_proto};
 pub use shape::{ArrayShape, Layout, Shape};

@@ -38,6 +38,23 @@ pub(crate) enum Takes {
     Number,
 }
 
+/// The work of a unary operation for one element. The cost model defines how long it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryWork {
+    /// One instruction.
+    OneInstruction,
+    /// A few instructions.
+    FewInstructions,
+    /// A square root.
+    Root,
+    /// The inverse of a square root.
+    InverseRoot,
+    /// A sine, cosine or tangent.
+    Trigonometry,
+    /// Any other function that needs a polynomial.
+    Function,
+}
+
 /// Defines an enumeration whose values are opcodes.
 macro_rules! subset {
     ($(#[$meta:meta])* $type:ident { $($variant:ident,)* }) => {
@@ -71,7 +88,7 @@ macro_rules! subset {
 /// ```
 macro_rules! operations {
     (
-        unary { $($takes:ident { $($unary:ident = $unary_name:literal,)* })* }
+        unary { $($takes:ident $work:ident { $($unary:ident = $unary_name:literal,)* })* }
         binary { $($binary:ident = $binary_name:literal,)* }
         kept { $($kept:ident = $kept_name:literal,)* }
         $($(#[$doc:meta])* $elements:ident $op:ident $(($group:ident: $group_type:ty))?
@@ -92,6 +109,11 @@ macro_rules! operations {
         impl UnaryOp {
             pub(crate) fn takes(self) -> Takes {
                 match self { $($(UnaryOp::$unary => Takes::$takes,)*)* }
+            }
+
+            /// The work of one element.
+            pub fn work(self) -> UnaryWork {
+                match self { $($(UnaryOp::$unary => UnaryWork::$work,)*)* }
             }
         }
 
@@ -192,20 +214,23 @@ macro_rules! operations {
 
 operations! {
     unary {
-        FloatOrComplex {
+        FloatOrComplex Function {
             Acos = "acos", Acosh = "acosh", Asin = "asin", Asinh = "asinh", Atanh = "atanh", Cbrt = "cbrt",
-            Cosh = "cosh", Cosine = "cosine", Exponential = "exponential",
-            ExponentialMinusOne = "exponential-minus-one", Imag = "imag", Log = "log",
-            LogPlusOne = "log-plus-one", Logistic = "logistic", Real = "real", Rsqrt = "rsqrt", Sine = "sine",
-            Sinh = "sinh", Sqrt = "sqrt", Tan = "tan", Tanh = "tanh",
+            Cosh = "cosh", Exponential = "exponential", ExponentialMinusOne = "exponential-minus-one", Log = "log",
+            LogPlusOne = "log-plus-one", Logistic = "logistic", Sinh = "sinh", Tanh = "tanh",
         }
-        Float {
+        FloatOrComplex Trigonometry { Cosine = "cosine", Sine = "sine", Tan = "tan", }
+        FloatOrComplex Root { Sqrt = "sqrt", }
+        FloatOrComplex InverseRoot { Rsqrt = "rsqrt", }
+        FloatOrComplex OneInstruction { Imag = "imag", Real = "real", }
+        Float Function { Erf = "erf", }
+        Float FewInstructions {
             Ceil = "ceil", Floor = "floor", RoundNearestAfz = "round-nearest-afz",
-            RoundNearestEven = "round-nearest-even", Erf = "erf", IsFinite = "is-finite",
+            RoundNearestEven = "round-nearest-even", IsFinite = "is-finite",
         }
-        Integer { CountLeadingZeros = "count-leading-zeros", Popcnt = "popcnt", }
-        IntegerOrPred { Not = "not", }
-        Number { Abs = "abs", Negate = "negate", Sign = "sign", }
+        Integer FewInstructions { CountLeadingZeros = "count-leading-zeros", Popcnt = "popcnt", }
+        IntegerOrPred OneInstruction { Not = "not", }
+        Number OneInstruction { Abs = "abs", Negate = "negate", Sign = "sign", }
     }
 
     binary {

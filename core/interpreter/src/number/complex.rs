@@ -1,6 +1,6 @@
 //! Complex numbers in `f64`. The caller rounds the parts to the element type.
 
-use fusebox_core::hlo::{BinaryOp, Comparison, UnaryOp};
+use fusebox_core::hlo::{BinaryOp, Comparison};
 
 use super::elementary::{LongSum, two_product};
 
@@ -14,35 +14,6 @@ const HALF: f64 = 0.5;
 
 pub(crate) const fn complex(re: f64, im: f64) -> Complex {
     Complex { re, im }
-}
-
-/// Applies a unary operation with a complex result. Returns `None` if the result is not complex, or
-/// if the operation does not exist on complex numbers.
-pub(super) fn unary(op: UnaryOp, z: Complex) -> Option<Complex> {
-    Some(match op {
-        UnaryOp::Negate => z.negate(),
-        UnaryOp::Sign => z.sign(),
-        UnaryOp::Exponential => z.exp(),
-        UnaryOp::ExponentialMinusOne => z.exp_m1(),
-        UnaryOp::Log => z.ln(),
-        UnaryOp::LogPlusOne => z.ln_1p(),
-        UnaryOp::Sqrt => z.sqrt(),
-        UnaryOp::Rsqrt => Complex::ONE.divide(z.sqrt_on_side(z.im)),
-        UnaryOp::Cbrt => z.cbrt(),
-        UnaryOp::Logistic => Complex::ONE.divide(Complex::ONE.add(z.negate().exp())),
-        UnaryOp::Sine => z.times_i().sinh().times_minus_i(),
-        UnaryOp::Cosine => z.times_i().cosh(),
-        UnaryOp::Tan => z.times_i().tanh().times_minus_i(),
-        UnaryOp::Sinh => z.sinh(),
-        UnaryOp::Cosh => z.cosh(),
-        UnaryOp::Tanh => z.tanh(),
-        UnaryOp::Asin => z.asin(),
-        UnaryOp::Acos => z.acos(),
-        UnaryOp::Asinh => z.times_i().asin().times_minus_i(),
-        UnaryOp::Acosh => z.acosh(),
-        UnaryOp::Atanh => z.atanh(),
-        _ => return None,
-    })
 }
 
 /// Applies a binary operation. Returns `None` if the operation does not exist on complex numbers.
@@ -151,7 +122,7 @@ impl Complex {
         self.re.hypot(self.im)
     }
 
-    fn sign(self) -> Complex {
+    pub fn sign(self) -> Complex {
         if self == Complex::default() {
             return self;
         }
@@ -172,10 +143,14 @@ impl Complex {
         complex(magnitude * self.im.cos() * scale, magnitude * self.im.sin() * scale)
     }
 
-    fn exp_m1(self) -> Complex {
+    pub fn exp_m1(self) -> Complex {
         let half_sine = (self.im * HALF).sin();
         let re = self.re.exp_m1() * self.im.cos() - 2.0 * half_sine * half_sine;
         complex(re, if self.im == 0.0 { self.im } else { self.re.exp() * self.im.sin() })
+    }
+
+    pub fn logistic(self) -> Complex {
+        Complex::ONE.divide(Complex::ONE.add(self.negate().exp()))
     }
 
     /// Computes the natural logarithm. The branch cut is the negative real axis.
@@ -204,7 +179,7 @@ impl Complex {
         self.re.is_finite() && self.im.is_finite()
     }
 
-    fn ln_1p(self) -> Complex {
+    pub fn ln_1p(self) -> Complex {
         let im = self.im.atan2(1.0 + self.re);
         if self.abs() < 1.0 {
             let mut sum = LongSum::new(2.0 * self.re);
@@ -219,6 +194,10 @@ impl Complex {
     pub fn sqrt(self) -> Complex {
         // On the branch cut, XLA ignores the sign of a zero imaginary part.
         self.sqrt_on_side(if self.im < 0.0 { -1.0 } else { 1.0 })
+    }
+
+    pub fn rsqrt(self) -> Complex {
+        Complex::ONE.divide(self.sqrt_on_side(self.im))
     }
 
     /// Computes the square root. If `self` has a negative real part, the root's imaginary part has
@@ -246,13 +225,13 @@ impl Complex {
         complex(libm::scalbn(re, exponent / 2), libm::scalbn(im, exponent / 2))
     }
 
-    fn cbrt(self) -> Complex {
+    pub fn cbrt(self) -> Complex {
         let angle = self.im.atan2(self.re) / 3.0;
         let magnitude = self.abs().cbrt();
         complex(magnitude * angle.cos(), magnitude * angle.sin())
     }
 
-    fn sinh(self) -> Complex {
+    pub fn sinh(self) -> Complex {
         if self.im == 0.0 {
             return complex(self.re.sinh(), self.im);
         }
@@ -266,7 +245,7 @@ impl Complex {
         complex(re, self.re.cosh() * sine)
     }
 
-    fn cosh(self) -> Complex {
+    pub fn cosh(self) -> Complex {
         let (sine, cosine) = self.im.sin_cos();
         if self.re.abs() > 700.0 {
             let half_exp = HALF * (self.re.abs() - 700.0).exp();
@@ -280,7 +259,7 @@ impl Complex {
     /// Computes the hyperbolic tangent by Annex G of the C standard. If the real part is infinite,
     /// the result is ±1 regardless of the imaginary part. If the real part is finite and the
     /// imaginary part is infinite or NaN, the result is NaN.
-    fn tanh(self) -> Complex {
+    pub fn tanh(self) -> Complex {
         if self.im == 0.0 {
             return complex(self.re.tanh(), self.im);
         }
@@ -301,28 +280,44 @@ impl Complex {
         complex(beta * (1.0 + sine * sine).sqrt() * sine / denominator, tangent / denominator)
     }
 
+    pub fn sin(self) -> Complex {
+        self.times_i().sinh().times_minus_i()
+    }
+
+    pub fn cos(self) -> Complex {
+        self.times_i().cosh()
+    }
+
+    pub fn tan(self) -> Complex {
+        self.times_i().tanh().times_minus_i()
+    }
+
     /// Returns `sqrt(1 - z)` and `sqrt(1 + z)`. The sign of a zero imaginary part selects the side
     /// of a branch cut.
     fn roots(self) -> (Complex, Complex) {
         (complex(1.0 - self.re, -self.im).sqrt(), complex(1.0 + self.re, self.im).sqrt())
     }
 
-    fn asin(self) -> Complex {
+    pub fn asin(self) -> Complex {
         let (below, above) = self.roots();
         complex(self.re.atan2(below.multiply(above).re), libm::asinh(below.conjugate().multiply(above).im))
     }
 
-    fn acos(self) -> Complex {
+    pub fn asinh(self) -> Complex {
+        self.times_i().asin().times_minus_i()
+    }
+
+    pub fn acos(self) -> Complex {
         let (below, above) = self.roots();
         complex(2.0 * below.re.atan2(above.re), libm::asinh(above.conjugate().multiply(below).im))
     }
 
-    fn acosh(self) -> Complex {
+    pub fn acosh(self) -> Complex {
         let (below, above) = (complex(self.re - 1.0, self.im).sqrt(), complex(self.re + 1.0, self.im).sqrt());
         complex(libm::asinh(below.conjugate().multiply(above).re), 2.0 * below.im.atan2(above.re))
     }
 
-    fn atanh(self) -> Complex {
+    pub fn atanh(self) -> Complex {
         let (x, y) = (self.re, self.im);
         let rest = (1.0 - x) * (1.0 - x) + y * y;
         let re = 0.25 * (4.0 * x / rest).ln_1p();

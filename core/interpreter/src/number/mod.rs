@@ -10,6 +10,7 @@ mod int;
 mod operation;
 mod precision;
 mod real;
+mod unary;
 
 pub(crate) use complex::{Complex, complex};
 pub(crate) use convert::{bitcast, convert};

@@ -2,12 +2,14 @@
 
 use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, UnaryOp};
 
+use super::unary::functions;
 use super::{Complex, complex, float_format, int, real, round, round_complex};
 use crate::error::{Outcome, malformed, unsupported};
 use crate::value::Scalar;
 
 /// Applies a unary operation to an element of type `ty`. `result` is the result's type.
 pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar) -> Outcome<Scalar> {
+    let (real, complex) = functions(op);
     let value = match x {
         Scalar::Int(x) => match op {
             UnaryOp::IsFinite => Some(Scalar::Int(1)),
@@ -18,15 +20,15 @@ pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar
             UnaryOp::IsFinite => Some(Scalar::Int(i64::from(x.is_finite()))),
             // These operations change only bits, and must keep a NaN's payload.
             UnaryOp::Real => Some(Scalar::Float(x)),
-            UnaryOp::Abs | UnaryOp::Negate if negate_is_exact(ty) => real::unary(op, x).map(Scalar::Float),
-            _ => real::unary(op, x).map(|y| Scalar::Float(round_computed(result, y))),
+            UnaryOp::Abs | UnaryOp::Negate if negate_is_exact(ty) => real.map(|real| Scalar::Float(real(x))),
+            _ => real.map(|real| Scalar::Float(round_computed(result, real(x)))),
         },
         Scalar::Complex(z) => match op {
             UnaryOp::IsFinite => Some(Scalar::Int(i64::from(z.re.is_finite() && z.im.is_finite()))),
             UnaryOp::Real => Some(Scalar::Float(z.re)),
             UnaryOp::Imag => Some(Scalar::Float(z.im)),
             UnaryOp::Abs => Some(Scalar::Float(round(result, z.abs()))),
-            _ => complex::unary(op, z).map(|y| Scalar::Complex(round_complex(result, y))),
+            _ => complex.map(|complex| Scalar::Complex(round_complex(result, complex(z)))),
         },
     };
     match value {

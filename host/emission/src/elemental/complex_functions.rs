@@ -226,3 +226,16 @@ pub fn atan2<'f>(y: ComplexPair<'f>, x: ComplexPair<'f>) -> ComplexPair<'f> {
     let point = ComplexPair { re: x.re - y.im, im: x.im + y.re };
     times_minus_i(log(point / size))
 }
+
+/// Computes `x / |x|`, or `x` if `x` is zero.
+pub fn sign(x: ComplexPair<'_>) -> ComplexPair<'_> {
+    let size = magnitude(x);
+    let quotient = x.map(|part| part / size);
+    choose(x.is_zero(), x, quotient)
+}
+
+/// Computes `1 / (1 + exp(-x))`.
+pub fn logistic(x: ComplexPair<'_>) -> ComplexPair<'_> {
+    let e = exp(-x);
+    x.real(1.0) / ComplexPair { re: 1.0 + e.re, im: e.im }
+}

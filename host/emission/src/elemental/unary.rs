@@ -1,58 +1,90 @@
 //! Operations of one operand.
+//!
+//! Most operations on complex numbers are computed on `f64` parts, also for `c64`. Intermediate
+//! values then neither overflow nor underflow, and cancellation loses no digits of the rounded
+//! result.
+
+use std::ops::Neg;
 
 use fusebox_core::builder::{FloatPredicate, Scalar, Term};
 use fusebox_core::hlo::{ElementType, UnaryOp};
 
-use super::complex;
+use super::complex_pair::{ComplexPair, magnitude, plain_magnitude, rounded};
 use super::float_types::{narrow, widen, widened};
+use super::{complex_functions as functions, complex_inverse as inverse};
 
 /// Applies the operation to a value of type `ty`.
 pub fn unary(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String> {
     match (op, ty) {
-        (_, ty) if ty.is_complex() => complex::unary(op, ty, x),
+        (_, ty) if ty.is_complex() => complex(op, ty, x),
         (UnaryOp::Real, _) => Ok(x),
         // Rounds the zero like any other result, because a type without zero represents zero by
         // NaN.
         (UnaryOp::Imag, ty) if ty.is_float() => Ok(narrow(ty, x.number(0.0))),
         (UnaryOp::IsFinite, ty) if ty.is_float() => Ok(widen(x).absf().lt(f64::INFINITY)),
-        (_, ty) if ty.is_float() => widened(ty, [x], |[x]| float(op, ty, x)),
+        (_, ty) if ty.is_float() => match formulas(op).0 {
+            Some(function) => widened(ty, [x], |[x]| Ok(function(x))),
+            None => undefined(op, ty),
+        },
         (_, ElementType::Pred) => pred(op, x),
         _ => integer(op, ty, x),
     }
 }
 
-/// Applies the operation to `f32` or `f64`.
-fn float(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String> {
-    use UnaryOp::{CountLeadingZeros, Imag, IsFinite, Not, Popcnt, Real};
+type Real<'f> = fn(Term<'f>) -> Term<'f>;
+type Complex<'f> = fn(ComplexPair<'f>) -> ComplexPair<'f>;
+
+/// Returns the function that computes the operation on `f32` or `f64`, and the function on complex
+/// numbers with `f64` parts.
+fn formulas<'f>(op: UnaryOp) -> (Option<Real<'f>>, Option<Complex<'f>>) {
+    let real = |function: Real<'f>| (Some(function), None);
+    let both = |real: Real<'f>, complex: Complex<'f>| (Some(real), Some(complex));
+    match op {
+        UnaryOp::Abs => real(Term::absf),
+        UnaryOp::Acos => both(Term::acos, inverse::acos),
+        UnaryOp::Acosh => both(Term::acosh, inverse::acosh),
+        UnaryOp::Asin => both(Term::asin, inverse::asin),
+        UnaryOp::Asinh => both(Term::asinh, inverse::asinh),
+        UnaryOp::Atanh => both(Term::atanh, inverse::atanh),
+        UnaryOp::Cbrt => both(Term::cbrt, inverse::cbrt),
+        UnaryOp::Ceil => real(Term::ceil),
+        UnaryOp::Cosh => both(Term::cosh, functions::cosh),
+        UnaryOp::Cosine => both(Term::cos, functions::cos),
+        UnaryOp::Erf => real(Term::erf),
+        UnaryOp::Exponential => real(Term::exp),
+        UnaryOp::ExponentialMinusOne => both(Term::expm1, functions::expm1),
+        UnaryOp::Floor => real(Term::floor),
+        UnaryOp::Log => both(Term::log, functions::log),
+        UnaryOp::LogPlusOne => both(Term::log1p, functions::log1p),
+        UnaryOp::Logistic => both(logistic, functions::logistic),
+        UnaryOp::Negate => real(Neg::neg),
+        UnaryOp::RoundNearestAfz => real(Term::round),
+        UnaryOp::RoundNearestEven => real(Term::roundeven),
+        UnaryOp::Rsqrt => both(Term::rsqrt, functions::rsqrt),
+        UnaryOp::Sign => both(float_sign, functions::sign),
+        UnaryOp::Sine => both(Term::sin, functions::sin),
+        UnaryOp::Sinh => both(Term::sinh, functions::sinh),
+        UnaryOp::Sqrt => both(Term::sqrt, functions::sqrt),
+        UnaryOp::Tan => both(Term::tan, functions::tan),
+        UnaryOp::Tanh => both(Term::tanh, functions::tanh),
+        UnaryOp::CountLeadingZeros | UnaryOp::Imag | UnaryOp::IsFinite | UnaryOp::Not | UnaryOp::Popcnt => (None, None),
+        UnaryOp::Real => (None, None),
+    }
+}
+
+/// Applies the operation to a complex value of type `ty`.
+fn complex(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String> {
     Ok(match op {
-        UnaryOp::Abs => x.absf(),
-        UnaryOp::Acos => x.acos(),
-        UnaryOp::Acosh => x.acosh(),
-        UnaryOp::Asin => x.asin(),
-        UnaryOp::Asinh => x.asinh(),
-        UnaryOp::Atanh => x.atanh(),
-        UnaryOp::Cbrt => x.cbrt(),
-        UnaryOp::Ceil => x.ceil(),
-        UnaryOp::Cosh => x.cosh(),
-        UnaryOp::Cosine => x.cos(),
-        UnaryOp::Erf => x.erf(),
-        UnaryOp::Exponential => x.exp(),
-        UnaryOp::ExponentialMinusOne => x.expm1(),
-        UnaryOp::Floor => x.floor(),
-        UnaryOp::Log => x.log(),
-        UnaryOp::LogPlusOne => x.log1p(),
-        UnaryOp::Negate => -x,
-        UnaryOp::RoundNearestAfz => x.round(),
-        UnaryOp::RoundNearestEven => x.roundeven(),
-        UnaryOp::Rsqrt => x.rsqrt(),
-        UnaryOp::Sine => x.sin(),
-        UnaryOp::Sinh => x.sinh(),
-        UnaryOp::Sqrt => x.sqrt(),
-        UnaryOp::Tan => x.tan(),
-        UnaryOp::Tanh => x.tanh(),
-        UnaryOp::Logistic => logistic(x),
-        UnaryOp::Sign => float_sign(x),
-        CountLeadingZeros | Imag | IsFinite | Not | Popcnt | Real => return undefined(op, ty),
+        UnaryOp::Real => x.re(),
+        UnaryOp::Imag => x.im(),
+        UnaryOp::Negate => (-ComplexPair::of(x)).joined(),
+        UnaryOp::Abs if ty == ElementType::C64 => rounded(ty, plain_magnitude(ComplexPair::wide(x))),
+        UnaryOp::Abs => rounded(ty, magnitude(ComplexPair::wide(x))),
+        UnaryOp::Exponential => functions::exp(ComplexPair::of(x)).joined(),
+        _ => match formulas(op).1 {
+            Some(function) => function(ComplexPair::wide(x)).rounded(ty),
+            None => return undefined(op, ty),
+        },
     })
 }
 
