@@ -62,7 +62,7 @@ pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 
             2.0 * steps(computation, instruction)
         }
         Op::Map { .. } => 10.0,
-        Op::Gather(_) | Op::DynamicSlice { .. } | Op::DynamicUpdateSlice => 4.0,
+        op if op.first_index().is_some() => 4.0,
         Op::Transpose { .. } if is_strided(computation, instruction) => STRIDED_READ,
         // The kernel finds the borders once per row. For each element only a read remains.
         Op::Pad { .. } => 0.5,

@@ -428,6 +428,28 @@ impl Op {
         self.elements() == Elements::Moved
     }
 
+    /// Whether the elements are constants, positions, or repetitions of other elements. A kernel
+    /// that needs such an array does not read it from memory.
+    pub fn is_generated(&self) -> bool {
+        matches!(self, Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. })
+    }
+
+    /// Whether the operation keeps the row-major order of elements and only changes the dimensions.
+    /// A bitcast may also change the element type.
+    pub fn is_reshape(&self) -> bool {
+        matches!(self, Op::Reshape | Op::Bitcast)
+    }
+
+    /// Returns the number of the first operand that states where elements are read or replaced. All
+    /// operands after it state this too. `None` for a scatter, which computes all elements together.
+    pub fn first_index(&self) -> Option<usize> {
+        match self {
+            Op::DynamicSlice { .. } | Op::Gather(_) => Some(1),
+            Op::DynamicUpdateSlice => Some(2),
+            _ => None,
+        }
+    }
+
     /// Whether each element of the result can be computed from the operands without computing other
     /// elements of the result. Subgraph functions can compute these operations for emitters.
     /// Elements of a scatter, a sort or an FFT are computed together.

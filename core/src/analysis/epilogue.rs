@@ -14,12 +14,13 @@ pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> 
         let operand = computation.instruction(*id).shape.as_array();
         operand.is_some_and(|operand| operand.rank() == 0 || operand.dims == result.dims)
     };
-    match instruction.op {
-        Op::Reshape | Op::Bitcast | Op::Copy | Op::GetTupleElement { .. } => true,
+    match &instruction.op {
+        Op::Copy | Op::GetTupleElement { .. } => true,
+        op if op.is_reshape() => true,
         Op::BitcastConvert => instruction.operands.iter().all(operand_matches),
         // A transpose that moves only dimensions of size 1 keeps positions.
         Op::Transpose { .. } => !moves_elements(instruction),
-        ref op => op.is_elementwise() && instruction.operands.iter().all(operand_matches),
+        op => op.is_elementwise() && instruction.operands.iter().all(operand_matches),
     }
 }
 

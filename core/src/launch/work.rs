@@ -53,7 +53,7 @@ pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrI
     seen.retain(|&id| {
         let instruction = computation.instruction(id);
         let scalar = instruction.shape.as_array().is_some_and(|array| array.rank() == 0);
-        !scalar && !matches!(instruction.op, Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. })
+        !scalar && !instruction.op.is_generated()
     });
     seen
 }

@@ -18,7 +18,7 @@ pub fn is_row_major(computation: &Computation, from: &[InstrId], first: usize) -
             Op::Parameter { .. } | Op::Constant(_) => true,
             Op::Concatenate { dimension } => usize::try_from(*dimension).is_ok_and(|dimension| dimension <= first),
             Op::Broadcast { dimensions } => dimensions.is_empty(),
-            Op::Reshape | Op::Bitcast => true,
+            op if op.is_reshape() => true,
             op if op.is_elementwise() => {
                 let fits = |&operand: &InstrId| dims(operand).is_some_and(|d| d.is_empty() || Some(d) == dims(id));
                 instruction.operands.iter().all(fits)

@@ -74,10 +74,10 @@ impl ProductSearch<'_> {
             let users = &self.users[id.index()];
             let is_read = users.iter().any(|user| self.is_member[user.index()]);
             let is_shared = self.roots.contains(&id) || users.iter().any(|user| !self.is_member[user.index()]);
-            let is_along = match instruction.op {
+            let is_along = match &instruction.op {
                 Op::Parameter { .. } | Op::Tuple => false,
                 // The host computes these instructions again for their other users.
-                Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } => true,
+                op if op.is_generated() => true,
                 _ => !is_shared && self.is_cheap(id),
             };
             self.is_member[id.index()] = is_read && is_along;

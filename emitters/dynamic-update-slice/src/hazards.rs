@@ -30,9 +30,9 @@ fn read_again(fusion: &Fusion, users: &[Vec<InstrId>], update: &Update) -> Optio
     while let Some(id) = pending.pop() {
         for &user in &users[id.index()] {
             let instruction = computation.instruction(user);
-            match instruction.op {
+            match &instruction.op {
                 Op::Tuple if user == computation.root => {}
-                Op::Reshape | Op::Bitcast => pending.push(user),
+                op if op.is_reshape() => pending.push(user),
                 _ => {
                     return Some(decline(
                         computation,
@@ -89,7 +89,7 @@ fn reads_own_element(computation: &Computation, users: &[Vec<InstrId>], reader: 
     let keeps = |id: InstrId| {
         let instruction = computation.instruction(id);
         let count = instruction.shape.as_array().map(|array| array.element_count());
-        let in_order = instruction.op.is_elementwise() || matches!(instruction.op, Op::Reshape | Op::Bitcast);
+        let in_order = instruction.op.is_elementwise() || instruction.op.is_reshape();
         in_order && count == Some(update.element_count())
     };
     // The starts must not depend on the slice, because every element needs the starts.

@@ -181,7 +181,7 @@ pub fn reshaped(computation: &Computation, from: InstrId) -> Vec<InstrId> {
         let instruction = computation.instruction(id);
         let element_type = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);
         match (&instruction.op, instruction.operands.as_slice()) {
-            (Op::Reshape | Op::Bitcast, &[operand]) if element_type(operand) == element_type(id) => {
+            (op, &[operand]) if op.is_reshape() && element_type(operand) == element_type(id) => {
                 chain.push(operand);
                 id = operand;
             }

@@ -1,6 +1,6 @@
 //! The instruction below a chain of reshapes.
 
-use fusebox_core::hlo::{Computation, InstrId, Op};
+use fusebox_core::hlo::{Computation, InstrId};
 
 /// Returns the instruction that `from` reshapes, or `from` if it is not a reshape.
 pub fn reshaped(computation: &Computation, from: InstrId) -> InstrId {
@@ -9,7 +9,7 @@ pub fn reshaped(computation: &Computation, from: InstrId) -> InstrId {
     loop {
         let instruction = computation.instruction(id);
         match (&instruction.op, instruction.operands.as_slice()) {
-            (Op::Reshape | Op::Bitcast, &[operand]) if element_type(operand) == element_type(id) => id = operand,
+            (op, &[operand]) if op.is_reshape() && element_type(operand) == element_type(id) => id = operand,
             _ => return id,
         }
     }

@@ -115,8 +115,7 @@ fn is_moved(computation: &Computation, value: InstrId) -> bool {
         match &instruction.op {
             Op::Parameter { .. } | Op::Constant(_) | Op::Iota { .. } => {}
             Op::Broadcast { .. } if is_one(instruction.operands[0]) => {}
-            Op::Reshape | Op::Bitcast => pending.extend(&instruction.operands),
-            op if op.is_elementwise() => pending.extend(&instruction.operands),
+            op if op.is_reshape() || op.is_elementwise() => pending.extend(&instruction.operands),
             _ => return true,
         }
     }

@@ -163,7 +163,8 @@ fn operations_behind(fusion: &Fusion, heroes: &[InstrId]) -> usize {
         let instruction = computation.instruction(id);
         if instruction.operands.iter().any(|operand| behind[operand.index()]) {
             behind[id.index()] = true;
-            count += usize::from(!matches!(instruction.op, Op::Tuple | Op::Reshape | Op::Bitcast | Op::Copy));
+            let is_free = instruction.op.is_reshape() || matches!(instruction.op, Op::Tuple | Op::Copy);
+            count += usize::from(!is_free);
         }
     }
     count

@@ -73,7 +73,7 @@ impl Sized<'_> {
             }
             Op::Broadcast { dimensions } => self.broadcast(dimensions),
             Op::Transpose { permutation } => permutation.iter().map(|&d| same(0, d as usize)).collect(),
-            Op::Bitcast | Op::Reshape => match self.array(0) {
+            op if op.is_reshape() => match self.array(0) {
                 Some(operand) => reshaping::extents(operand, self.result),
                 None => Vec::new(),
             },

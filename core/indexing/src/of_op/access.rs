@@ -46,8 +46,7 @@ pub struct OperandRead {
 pub fn access(computation: &Computation, instruction: &Instruction) -> Result<Access, String> {
     let site = Site { computation, id: None, instruction };
     let mut access = Access { loops: Vec::new(), reads: Vec::new(), indices: Vec::new() };
-    let values = (0..site.instruction.operands.len()).filter(|&operand| !says_where(&site.instruction.op, operand));
-    for operand in values {
+    for operand in 0..instruction.op.first_index().unwrap_or(instruction.operands.len()) {
         for reading in of_operand(site, operand, 0)? {
             let (instruction, leaf) = source(site, site.instruction.operands[operand], reading.leaf)?;
             let reading = reading.of_leaf(leaf);
@@ -130,15 +129,6 @@ impl Access {
 
 /// Largest number of parts of an element. Elements that are not complex have at most 64 bits.
 const MOST_PARTS: i64 = 64;
-
-/// Whether an operand is only an index into another operand.
-fn says_where(op: &Op, operand: usize) -> bool {
-    match op {
-        Op::DynamicSlice { .. } | Op::Gather(_) => operand >= 1,
-        Op::DynamicUpdateSlice => operand >= 2,
-        _ => false,
-    }
-}
 
 /// Finds the instruction that computes a leaf of `id`, and looks through tuples. Returns the
 /// instruction found, and the number that the leaf has there.

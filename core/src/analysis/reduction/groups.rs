@@ -172,8 +172,7 @@ fn shared_by(computation: &Computation, hero: &ReductionHero) -> BTreeSet<InstrI
         let instruction = computation.instruction(id);
         let is_large =
             instruction.shape.leaves().iter().any(|leaf| leaf.as_array().is_none_or(|array| array.element_count() > 1));
-        let is_free = matches!(instruction.op, Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. });
-        if is_large && !is_free && read.insert(id) {
+        if is_large && !instruction.op.is_generated() && read.insert(id) {
             pending.extend(&instruction.operands);
         }
     }

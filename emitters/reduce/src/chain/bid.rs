@@ -147,8 +147,7 @@ impl ChainSearch<'_> {
             }
             let is_inside = |user: &InstrId| self.is_member(*user) || self.along[user.index()];
             let mut users = self.users[id.index()].iter().filter(|user| !is_result(self.computation, **user));
-            let is_free = matches!(instruction.op, Op::Constant(_) | Op::Broadcast { .. } | Op::Iota { .. });
-            self.along[id.index()] = if is_free {
+            self.along[id.index()] = if instruction.op.is_generated() {
                 users.any(is_inside)
             } else {
                 !self.read_elsewhere.contains(&id)

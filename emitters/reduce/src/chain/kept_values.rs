@@ -130,6 +130,5 @@ fn is_needed(
 /// Whether the elements of an operation cost arithmetic or a read from memory. Constants, iotas,
 /// broadcasts, reshapes, bitcasts and tuples cost neither.
 pub fn has_own_values(op: &Op) -> bool {
-    let is_copy = matches!(op, Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } | Op::Reshape | Op::Bitcast);
-    !is_copy && !matches!(op, Op::Tuple | Op::GetTupleElement { .. })
+    !op.is_generated() && !op.is_reshape() && !matches!(op, Op::Tuple | Op::GetTupleElement { .. })
 }

@@ -46,9 +46,8 @@ impl<'a> GroupLimits<'a> {
         let vector_bytes = i64::from(device.vector_bytes);
         let vector = (vector_bytes / smallest).min(MOST_VECTORS * vector_bytes / widest).max(1);
         let values: i64 = group.heroes.iter().map(|hero| hero.values.len() as i64).sum();
-        let work = computation.instructions.iter().filter(|it| {
-            !matches!(it.op, Op::Parameter { .. } | Op::Constant(_) | Op::Broadcast { .. } | Op::Iota { .. })
-        });
+        let is_work = |op: &Op| !op.is_generated() && !matches!(op, Op::Parameter { .. });
+        let work = computation.instructions.iter().filter(|it| is_work(&it.op));
         let lanes = if work.count() > HEAVY { 1 } else { (MOST_ACCUMULATORS / values).max(1) };
         GroupLimits {
             group,

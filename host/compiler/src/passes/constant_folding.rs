@@ -52,8 +52,8 @@ fn is_small(instruction: &Instruction) -> bool {
 /// same reason, operations that select elements by the values of other operands are not folded.
 fn is_foldable(op: &Op) -> bool {
     match op {
-        Op::Broadcast { .. } | Op::DynamicSlice { .. } | Op::Gather(_) => false,
+        Op::Broadcast { .. } => false,
         Op::BitcastConvert | Op::Concatenate { .. } | Op::Pad { .. } => true,
-        op => op.is_movement() || op.is_elementwise(),
+        op => op.is_elementwise() || op.is_movement() && op.first_index().is_none(),
     }
 }

@@ -82,7 +82,8 @@ fn instruction_values(
             let elements = computation.instruction(instruction.operands[0]).shape.as_tuple().unwrap_or_default();
             part(elements.iter(), *index, &operands).ok_or_else(|| "the tuple has no such element".into())
         }
-        Op::Copy | Op::OptBarrier | Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. } => Ok(operands),
+        Op::Copy | Op::OptBarrier => Ok(operands),
+        op if op.is_movement() => Ok(operands.into_iter().take(1).collect()),
         Op::Map { to_apply, .. } | Op::Call { to_apply } => {
             write(b, module, *to_apply, &operands, regrouping).map_err(in_words)
         }
