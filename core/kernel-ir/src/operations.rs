@@ -49,6 +49,18 @@ pub enum Form {
     IndexCast,
     /// Conversion to another type with the same number of bits.
     SameBits,
+    /// Two integers of one type. Two results of this type: the halves of a product.
+    IntProduct,
+    /// No operands. The result is a tensor.
+    NewTensor,
+    /// No operands. The result is a pointer to memory whose size is an attribute.
+    NewMemory,
+    /// Product of tile registers.
+    TileProduct,
+    /// Transfer between a tensor and a tile register.
+    TileTransfer,
+    /// Neither operands nor results. An attribute names the place in the kernel.
+    Signal,
     /// Types that only this operation has. The verifier contains a separate rule for the operation.
     Own,
 }
@@ -56,7 +68,7 @@ pub enum Form {
 /// Passes all rows to a macro, which generates code from them.
 ///
 /// A row is `variant = name, form, effect`, followed by documentation for callers of the builder.
-/// For each row whose form is not `Own`, the builder has a method with the operation's name.
+/// For each row with documentation, the builder has a method with the operation's name.
 macro_rules! table {
     ($make:ident) => {
         $make! {
@@ -81,8 +93,8 @@ macro_rules! table {
             MaxUI = arith.maxui, IntBinary, None, "unsigned maximum.";
             MinSI = arith.minsi, IntBinary, None, "signed minimum.";
             MinUI = arith.minui, IntBinary, None, "unsigned minimum.";
-            MulSIExtended = arith.mulsi_extended, Own, None;
-            MulUIExtended = arith.mului_extended, Own, None;
+            MulSIExtended = arith.mulsi_extended, IntProduct, None;
+            MulUIExtended = arith.mului_extended, IntProduct, None;
             CmpI = arith.cmpi, Own, None;
             // Floats.
             AddF = arith.addf, FloatBinary, None, "sum.";
@@ -162,7 +174,7 @@ macro_rules! table {
             // Tensors.
             Extract = tensor.extract, Own, None;
             Insert = tensor.insert, Own, None;
-            Empty = tensor.empty, Own, Allocates;
+            Empty = tensor.empty, NewTensor, Allocates;
             // Vectors.
             TransferRead = vector.transfer_read, Own, None;
             TransferWrite = vector.transfer_write, Own, None;
@@ -177,10 +189,10 @@ macro_rules! table {
             WordMulI = xla_gpu.word_muli, Own, None;
             // Tile registers.
             TileZero = amx.tile_zero, Own, Allocates;
-            TileMulF = amx.tile_mulf, Own, None;
-            TileMulI = amx.tile_muli, Own, None;
-            ReadTile = xla_gpu.read_tile, Own, None;
-            WriteTile = xla_gpu.write_tile, Own, None;
+            TileMulF = amx.tile_mulf, TileProduct, None;
+            TileMulI = amx.tile_muli, TileProduct, None;
+            ReadTile = xla_gpu.read_tile, TileTransfer, None;
+            WriteTile = xla_gpu.write_tile, TileTransfer, None;
             // Control.
             For = scf.for, Own, OfRegions;
             If = scf.if, Own, OfRegions;
@@ -199,7 +211,7 @@ macro_rules! table {
             LoopYield = xla_gpu.yield, Own, Ends;
             PredicatedExtract = xla_gpu.predicated_extract, Own, None;
             PredicatedInsert = xla_gpu.predicated_insert, Own, None;
-            AllocateShared = xla_gpu.allocate_shared, Own, Allocates;
+            AllocateShared = xla_gpu.allocate_shared, NewTensor, Allocates;
             SyncThreads = xla_gpu.sync_threads, Own, Memory;
             ShuffleReduce = xla_gpu.shuffle_reduce, Own, Memory;
             AtomicRmw = xla_gpu.atomic_rmw, Own, Memory;
@@ -209,17 +221,17 @@ macro_rules! table {
             // several threads execute together. Emitters do not use these operations.
             Load = xla_gpu.load, Own, Memory;
             Store = xla_gpu.store, Own, Memory;
-            StackMemory = xla_gpu.stack_memory, Own, Allocates;
-            SharedMemory = xla_gpu.shared_memory, Own, Allocates;
+            StackMemory = xla_gpu.stack_memory, NewMemory, Allocates;
+            SharedMemory = xla_gpu.shared_memory, NewMemory, Allocates;
             ConstantMemory = xla_gpu.constant_memory, Own, Allocates;
             AtomicCombine = xla_gpu.atomic_combine, Own, Memory;
             AtomicStore = xla_gpu.atomic_store, Own, Memory;
-            Barrier = xla_gpu.barrier, Own, Memory;
+            Barrier = xla_gpu.barrier, Signal, Memory;
             ShuffleDown = xla_gpu.shuffle_down, Own, Memory;
             ReportAccess = xla_gpu.report_access, Own, Memory;
             ReportIndex = xla_gpu.report_index, Own, Memory;
-            ReportTurn = xla_gpu.report_turn, Own, Memory;
-            ReportDivision = xla_gpu.report_division, Own, Memory;
+            ReportTurn = xla_gpu.report_turn, Signal, Memory;
+            ReportDivision = xla_gpu.report_division, Signal, Memory;
         }
     };
 }
@@ -274,6 +286,23 @@ impl OpKind {
             For | While => true,
             _ => false,
         }
+    }
+
+    /// Whether the result is always one of the operands, possibly with another sign, or an operand
+    /// rounded to an integer.
+    pub const fn keeps_numbers(self) -> bool {
+        use OpKind::*;
+        match self {
+            MaximumF | MinimumF | MaxNumF | MinNumF | NegF | Select | AbsF | CopySign => true,
+            Ceil | Floor | Round | RoundEven | Trunc => true,
+            _ => false,
+        }
+    }
+
+    /// Whether the operation is an instruction whose NaN result is either a NaN operand with the
+    /// same bits or the default NaN.
+    pub const fn passes_nans(self) -> bool {
+        matches!(self, OpKind::AddF | OpKind::SubF | OpKind::MulF | OpKind::DivF | OpKind::Sqrt | OpKind::Fma)
     }
 
     /// Whether only lowering creates this operation. These operations are the last ones in the

@@ -46,14 +46,13 @@ pub enum FloatPredicate {
 /// operation: `binary` (two operands of one type), `unary` (one operand) or `cast` (one operand and
 /// the target type).
 macro_rules! by_form {
+    // The methods for rows without documentation are written by hand.
+    ($make:ident $form:ident $variant:ident $name:ident) => {};
     ($make:ident IntBinary $($rest:tt)*) => { $make! { binary int_binary $($rest)* } };
     ($make:ident FloatBinary $($rest:tt)*) => { $make! { binary float_binary $($rest)* } };
     ($make:ident IntUnary $($rest:tt)*) => { $make! { unary int_unary $($rest)* } };
     ($make:ident FloatUnary $($rest:tt)*) => { $make! { unary float_unary $($rest)* } };
     ($make:ident FloatTest $($rest:tt)*) => { $make! { unary float_test $($rest)* } };
-    // The methods for these forms are written by hand.
-    ($make:ident FloatTernary $($rest:tt)*) => {};
-    ($make:ident Own $($rest:tt)*) => {};
     // All other forms are casts.
     ($make:ident $form:ident $($rest:tt)*) => { $make! { cast $($rest)* } };
 }

@@ -101,6 +101,18 @@ impl<'f> Rule<'f> {
                 let holds = cast(|a, b| [a, b].iter().all(|&ty| int(ty) || float(ty)) && a.bits() == b.bits());
                 ("takes an integer or float to one of as many bits", holds)
             }
+            Form::IntProduct => {
+                let holds = matches!((operands, results), ([a, b], [low, high])
+                    if is_integer(a) && [b, low, high].iter().all(|ty| *ty == a));
+                ("takes two integers of one type and gives two of it", holds)
+            }
+            Form::NewTensor => {
+                ("takes nothing and gives one tensor", operands.is_empty() && matches!(results, [Type::Tensor(..)]))
+            }
+            Form::NewMemory => return self.memory(),
+            Form::TileProduct => return self.tile_product(),
+            Form::TileTransfer => return self.tile_transfer(),
+            Form::Signal => return self.signal(),
             Form::Own => return self.own(),
         };
         self.ensure(holds, rule)
@@ -109,20 +121,11 @@ impl<'f> Rule<'f> {
     fn own(&self) -> Verdict {
         match self.operation.kind {
             OpKind::Constant => self.constant(),
-            OpKind::MulSIExtended | OpKind::MulUIExtended => {
-                let holds = matches!((&self.operands[..], &self.results[..]), ([a, b], [low, high])
-                    if is_integer(a) && [b, low, high].iter().all(|ty| *ty == a));
-                self.ensure(holds, "takes two integers of one type and gives two of it")
-            }
             OpKind::CmpI => self.comparison(10, is_integer, "integers"),
             OpKind::CmpF => self.comparison(16, is_float, "floating-point numbers"),
             OpKind::Select => self.select(),
             OpKind::ComplexCreate | OpKind::ComplexConstant | OpKind::ComplexRe | OpKind::ComplexIm => self.complex(),
             OpKind::Extract | OpKind::Insert | OpKind::PredicatedExtract | OpKind::PredicatedInsert => self.access(),
-            OpKind::Empty | OpKind::AllocateShared => {
-                let holds = self.operands.is_empty() && matches!(self.results[..], [Type::Tensor(..)]);
-                self.ensure(holds, "takes nothing and gives one tensor")
-            }
             OpKind::TransferRead | OpKind::TransferWrite => self.transfer(),
             OpKind::FromElements | OpKind::Broadcast | OpKind::Shuffle | OpKind::Reduction => self.vector(),
             OpKind::VectorExtract | OpKind::VectorInsert => self.lane(),
@@ -131,8 +134,6 @@ impl<'f> Rule<'f> {
                 let holds = self.operands.is_empty() && matches!(self.results[..], [Type::Tile(..)]);
                 self.ensure(holds, "takes nothing and gives one tile")
             }
-            OpKind::TileMulF | OpKind::TileMulI => self.tile_product(),
-            OpKind::ReadTile | OpKind::WriteTile => self.tile_transfer(),
             OpKind::For => self.for_loop(),
             OpKind::If => self.if_else(),
             OpKind::While => self.while_loop(),

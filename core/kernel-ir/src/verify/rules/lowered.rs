@@ -41,11 +41,6 @@ impl Rule<'_> {
                     "needs the attribute `element`, the element type in memory".into()
                 })
             }
-            OpKind::StackMemory | OpKind::SharedMemory => {
-                self.number("bytes", |bytes| bytes >= 0)?;
-                self.number("alignment", is_alignment)?;
-                self.pointer()
-            }
             OpKind::ConstantMemory => {
                 ensure(matches!(self.operation.attribute("value"), Some(Attribute::Dense(..))), || {
                     "needs the attribute `value`, as `dense<…>`".into()
@@ -67,12 +62,19 @@ impl Rule<'_> {
                 self.place(0)?;
                 self.ensure(results.is_empty(), "gives nothing")
             }
-            OpKind::Barrier | OpKind::ReportTurn | OpKind::ReportDivision => {
-                self.ensure(operands.is_empty() && results.is_empty(), "takes and gives nothing")?;
-                self.text("site").map(drop)
-            }
             _ => Err("is an operation without a rule".into()),
         }
+    }
+
+    pub(super) fn memory(&self) -> Verdict {
+        self.number("bytes", |bytes| bytes >= 0)?;
+        self.number("alignment", is_alignment)?;
+        self.pointer()
+    }
+
+    pub(super) fn signal(&self) -> Verdict {
+        self.ensure(self.operands.is_empty() && self.results.is_empty(), "takes and gives nothing")?;
+        self.text("site").map(drop)
     }
 
     /// Checks that the operands from `first` on are a pointer and a position. The position is an

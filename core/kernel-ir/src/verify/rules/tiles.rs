@@ -2,7 +2,7 @@
 
 use super::super::Verdict;
 use super::Rule;
-use crate::{OpKind, Scalar, Type};
+use crate::{Form, OpKind, Scalar, Type};
 
 impl Rule<'_> {
     /// Checks that only reads, products, writes and control flow use tile registers. No instruction
@@ -10,9 +10,9 @@ impl Rule<'_> {
     pub(super) fn tile_registers(&self) -> Verdict {
         use OpKind::*;
         let may = match self.operation.kind {
-            TileZero | TileMulF | TileMulI | ReadTile | WriteTile | Load | Store => true,
+            TileZero | Load | Store => true,
             For | If | While | IndexSwitch | Loop | Yield | Condition | LoopYield => true,
-            _ => false,
+            kind => matches!(kind.form(), Form::TileProduct | Form::TileTransfer),
         };
         let mut values = self.operands.iter().chain(&self.results);
         self.ensure(may || !values.any(|ty| ty.as_tile().is_some()), "neither takes nor gives tile registers")

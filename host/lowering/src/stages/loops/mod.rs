@@ -16,7 +16,7 @@ use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
 use self::splitting::{Splittable, Splitting, Turn};
 use super::rewrite::{LoopHead, Rewriter, Stage};
 use super::tracker::{Definitions, Tracker};
-use super::{Facts, KernelFunctions, StageError, map_of};
+use super::{Facts, Form, KernelFunctions, StageError, map_of};
 use crate::error::{Done, Required, Unsupported};
 use crate::indices::{Ix, Kind};
 use crate::targets::TargetInfo;
@@ -198,9 +198,9 @@ impl<'s, 'k> Loops<'s, 'k> {
                 let values = self.tracker.apply(&*map_of(op)?, &operands)?;
                 self.known.extend(results.into_iter().zip(values));
             }
-            OpKind::IndexCast | OpKind::IndexCastUI => {
+            kind if kind.form() == Form::IndexCast => {
                 if let Type::Scalar(Scalar::Int(bits)) = *self.rewriter.source.type_of(op.operands[0]) {
-                    let signed = op.kind == OpKind::IndexCast;
+                    let signed = kind == OpKind::IndexCast;
                     let range = self.definitions.range_of_index(op.operands[0], bits, signed);
                     self.leaf(results[0], range);
                 }

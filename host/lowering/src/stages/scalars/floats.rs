@@ -4,6 +4,7 @@ use fusebox_core::ir::{Float, OpKind, Operation, Scalar, Value};
 
 use super::{Scalars, kept_as_bits};
 use crate::error::{Done, Required, Unsupported};
+use crate::stages::Form;
 use crate::stages::rewrite::Stage;
 
 /// The largest power of two whose inverse is a normal f32: 2^126.
@@ -74,10 +75,10 @@ impl<'s> Scalars<'s, '_> {
     pub(super) fn convert(&mut self, op: &'s Operation) -> Done {
         let value = self.value(op.operands[0])?;
         let (from, to) = (self.float_of(op.operands[0]), self.float_of(op.result()));
-        let result = match (op.kind, from, to) {
-            (OpKind::ExtF | OpKind::TruncF, Some(from), Some(to)) => self.refloated(value, from, to),
-            (OpKind::SIToFP | OpKind::UIToFP, None, Some(to)) => self.float_of_integer(op.kind, value, to),
-            (OpKind::FPToSI | OpKind::FPToUI, Some(from), None) => {
+        let result = match (op.kind.form(), from, to) {
+            (Form::WidenFloat | Form::NarrowFloat, Some(from), Some(to)) => self.refloated(value, from, to),
+            (Form::IntToFloat, None, Some(to)) => self.float_of_integer(op.kind, value, to),
+            (Form::FloatToInt, Some(from), None) => {
                 let wide = if kept_as_bits(from) { self.widened(value, from) } else { value };
                 let to = self.rewriter.source.type_of(op.result()).element();
                 self.out().cast(op.kind, wide, to)

@@ -32,9 +32,7 @@ impl<'s> Scalars<'s, '_> {
         let bits = out.type_of(a).element().bits();
         let (wide_a, wide_b) = (out.resized(a, 2 * bits, signed), out.resized(b, 2 * bits, signed));
         let product = out.binary(OpKind::MulI, wide_a, wide_b);
-        let wide = out.type_of(product).clone();
-        let shift = out.int(i64::from(bits), &wide);
-        let high = out.binary(OpKind::ShrUI, product, shift);
+        let high = out.formula(&[product], |product| product[0].shrui(i64::from(bits)));
         let halves = [product, high].map(|half| Slot::Value(out.resized(half, bits, false)));
         self.rewriter.bind_all(&op.results, halves.to_vec());
         Ok(())

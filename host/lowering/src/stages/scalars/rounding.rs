@@ -40,29 +40,12 @@ impl Rounding {
 
     /// Derives the properties of the result of an operation on floats.
     pub(super) fn follow(&mut self, operation: OpKind, operands: &[Value], result: Value) {
-        let keeps = keeps_numbers(operation);
+        let keeps = operation.keeps_numbers();
         if keeps && operands.iter().all(|operand| self.exact.contains(operand)) {
             self.exact.insert(result);
         }
-        if (keeps || passes_nans(operation)) && operands.iter().all(|operand| self.short_nans.contains(operand)) {
+        if (keeps || operation.passes_nans()) && operands.iter().all(|operand| self.short_nans.contains(operand)) {
             self.short_nans.insert(result);
         }
     }
-}
-
-/// Whether the result of the operation is always one of the operands, possibly with another sign,
-/// or an operand rounded to an integer.
-fn keeps_numbers(operation: OpKind) -> bool {
-    use OpKind::*;
-    match operation {
-        MaximumF | MinimumF | MaxNumF | MinNumF | NegF | Select | AbsF | CopySign => true,
-        Ceil | Floor | Round | RoundEven | Trunc => true,
-        _ => false,
-    }
-}
-
-/// Whether the operation is an instruction whose NaN result is either a NaN operand with the same
-/// bits or the default NaN.
-fn passes_nans(operation: OpKind) -> bool {
-    matches!(operation, OpKind::AddF | OpKind::SubF | OpKind::MulF | OpKind::DivF | OpKind::Sqrt | OpKind::Fma)
 }

@@ -38,13 +38,11 @@ impl<'s> Scalars<'s, '_> {
             self.out().resized(moved, width, false)
         } else {
             let wide = self.out().resized(bits, 2 * word, false);
-            let shift = self.out().int(i64::from(word), &Scalar::Int(2 * word).into());
-            let high = self.out().binary(OpKind::ShrUI, wide, shift);
+            let high = self.out().formula(&[wide], |wide| wide[0].shrui(i64::from(word)));
             let [low, high] = [wide, high].map(|half| self.word_of_lane(op, half, word));
             let out = self.out();
             let (low, high) = (out.resized(low, 2 * word, false), out.resized(high, 2 * word, false));
-            let high = out.binary(OpKind::ShlI, high, shift);
-            let both = out.binary(OpKind::OrI, high, low);
+            let both = out.formula(&[high, low], |halves| halves[0].shli(i64::from(word)) | halves[1]);
             out.resized(both, width, false)
         };
         self.out().cast(OpKind::Bitcast, moved, element)
