@@ -146,6 +146,12 @@ impl ElementType {
         }
     }
 
+    /// Number of bits of an element in memory, from which `bitcast` and `bitcast-convert` make other
+    /// elements; 8 for `pred`.
+    pub fn stored_bits(self) -> u32 {
+        if self == ElementType::Pred { 8 } else { self.bits() }
+    }
+
     /// Whether this is a signed integer of any width.
     pub fn is_signed_integer(self) -> bool {
         matches!(self.kind(), Kind::Signed(_))
@@ -159,6 +165,11 @@ impl ElementType {
     /// Whether this is a signed or unsigned integer, not `pred`.
     pub fn is_integer(self) -> bool {
         self.is_signed_integer() || self.is_unsigned_integer()
+    }
+
+    /// Whether this is an integer or `pred`.
+    pub fn is_integer_or_pred(self) -> bool {
+        self.is_integer() || self == ElementType::Pred
     }
 
     /// Whether this is a real floating-point type of any width.

@@ -9,7 +9,7 @@ use crate::gather::others;
 use crate::movement::{dimension_numbers, transpose_by};
 use crate::number::{self, Complex, LongSum};
 use crate::strided::{for_each_index, permuted, strides};
-use crate::value::{Array, Data, Scalar, element_count, is_int_kind};
+use crate::value::{Array, Data, Scalar, element_count};
 
 /// Computes sums of products over the contracting dimensions. Integers wrap. Narrow floats are
 /// summed in `f64`, and `f64` is summed with twice its precision. Each sum is rounded once.
@@ -111,7 +111,7 @@ impl Sums {
     pub fn operand(self, x: Array) -> Data {
         let to = self.accumulation;
         let same_kind = match &x.data {
-            Data::Int(_) => is_int_kind(to),
+            Data::Int(_) => to.is_integer_or_pred(),
             Data::Float(_) => to.is_float(),
             Data::Complex(_) => to.is_complex(),
         };

@@ -127,5 +127,5 @@ fn bytes_of_value(value: &Value) -> u64 {
 }
 
 fn has_four_bits(value: &Value) -> bool {
-    matches!(value, Value::Array(array) if matches!(array.ty, ElementType::S4 | ElementType::U4))
+    matches!(value, Value::Array(array) if array.ty.is_integer() && array.ty.bits() == 4)
 }

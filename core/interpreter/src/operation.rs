@@ -5,7 +5,7 @@ use fusebox_core::hlo::{ArrayShape, Computation, ElementType, Instruction, Op, S
 use crate::error::{Outcome, malformed, unsupported};
 use crate::evaluator::Evaluator;
 use crate::operands::Operands;
-use crate::value::{Array, Data, Scalar, Value, dims_of, is_int_kind};
+use crate::value::{Array, Data, Scalar, Value, dims_of};
 use crate::{
     batch_norm, collective, contraction, convolution, custom_call, dynamic, elementwise, fft, gather, int4, linalg,
     movement, random, reduce, scan, scatter, sort, window,
@@ -114,7 +114,7 @@ fn array_result(
             let [lhs, rhs] = operands.arrays()?;
             // Products of floats are not computed in four bits. Only the sum of the products is
             // converted to a four-bit type.
-            let integers = [lhs, rhs].iter().all(|x| is_int_kind(x.ty));
+            let integers = [lhs, rhs].iter().all(|x| x.ty.is_integer_or_pred());
             let wide = if integers { int4::computing_type(&instruction.op, ty) } else { ty };
             let result = contraction::dot(lhs, rhs, numbers, wide, dims)?;
             Ok(Array { ty, ..result })

@@ -70,11 +70,6 @@ macro_rules! both_kinds {
 }
 pub(crate) use {both_kinds, each_kind};
 
-/// Whether elements of the type are stored as `i64`.
-pub(crate) fn is_int_kind(ty: ElementType) -> bool {
-    ty == ElementType::Pred || ty.is_integer()
-}
-
 /// Returns the number of elements, checked against the limit.
 pub(crate) fn element_count(dims: &[usize]) -> Outcome<usize> {
     let count = dims.iter().fold(1i64, |n, &d| n.saturating_mul(d as i64));
@@ -96,7 +91,7 @@ impl Scalar {
     /// Returns a zero of the kind in which the type is stored.
     pub fn zero(ty: ElementType) -> Self {
         match () {
-            () if is_int_kind(ty) => Scalar::Int(0),
+            () if ty.is_integer_or_pred() => Scalar::Int(0),
             () if ty.is_complex() => Scalar::Complex(Complex::ZERO),
             () => Scalar::Float(0.0),
         }
@@ -251,7 +246,7 @@ impl Array {
 /// Decodes the elements in a literal's bytes.
 pub(crate) fn decode(ty: ElementType, bytes: &[u8]) -> Data {
     let size = ty.byte_size();
-    if is_int_kind(ty) {
+    if ty.is_integer_or_pred() {
         Data::Int(bytes.chunks_exact(size).map(|b| crate::number::wrap(ty, read_bits(b) as i64)).collect())
     } else if ty.is_complex() {
         let part = float_format(ty.real_part());

@@ -226,9 +226,7 @@ impl Combination {
     pub fn is_order_free(self, element: ElementType) -> bool {
         match self {
             Combination::Keep => true,
-            Combination::Binary(BinaryOp::Add | BinaryOp::Multiply) => {
-                element.is_integer() || element == ElementType::Pred
-            }
+            Combination::Binary(BinaryOp::Add | BinaryOp::Multiply) => element.is_integer_or_pred(),
             Combination::Binary(BinaryOp::Maximum | BinaryOp::Minimum) => !element.is_complex(),
             Combination::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) => true,
             Combination::Binary(_) | Combination::Replace | Combination::Alone | Combination::Joint => false,

@@ -35,7 +35,7 @@ pub fn numbers(operation: &Operation, companions: &Companions) -> Result<Box<dyn
     };
     let ty = operation.result(0)?.element_type;
     let is_known = match distribution {
-        RandomDistribution::Uniform => ty.is_float() || ty.is_integer() || ty == ElementType::Pred,
+        RandomDistribution::Uniform => ty.is_float() || ty.is_integer_or_pred(),
         RandomDistribution::Normal => ty.is_float(),
     };
     let bounds = [operation.argument(0)?, operation.argument(1)?];

@@ -116,16 +116,10 @@ pub(super) fn convert(site: &Site) -> Inferred {
     array(result.element_type, operand.dims.clone())
 }
 
-/// Number of bits that an element occupies for `bitcast` and `bitcast-convert`. A `pred` occupies
-/// eight bits.
-pub(super) fn stored_bits(element_type: ElementType) -> i64 {
-    if element_type == ElementType::Pred { 8 } else { element_type.bits().into() }
-}
-
 pub(super) fn bitcast_convert(site: &Site) -> Inferred {
     let operand = site.only_array()?;
     let result = site.declared_array()?;
-    let (from, to) = (stored_bits(operand.element_type), stored_bits(result.element_type));
+    let [from, to] = [operand, &result].map(|array| i64::from(array.element_type.stored_bits()));
     let complex = (operand.element_type.is_complex(), result.element_type.is_complex());
     ensure!(complex.0 == complex.1, "bitcast-convert cannot go between the real and complex {operand} and {result}");
     let mut dims = operand.dims.clone();

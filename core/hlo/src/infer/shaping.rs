@@ -1,6 +1,5 @@
 //! Shape inference of operations that create or move elements without arithmetic.
 
-use super::elementwise::stored_bits;
 use super::{Inferred, Site, array, dimension, distinct_dims};
 use crate::{ArrayShape, ElementType, Literal, PaddingDim, Shape, SliceDim};
 
@@ -52,7 +51,7 @@ pub(super) fn reshape(site: &Site) -> Inferred {
 
 /// Number of bits that the elements of an array occupy.
 fn total_bits(shape: &ArrayShape) -> i64 {
-    shape.element_count().saturating_mul(stored_bits(shape.element_type))
+    shape.element_count().saturating_mul(shape.element_type.stored_bits().into())
 }
 
 pub(super) fn bitcast(site: &Site) -> Inferred {

@@ -2,7 +2,7 @@
 
 use super::{Reading, Reason, RuntimeValue, Site, dim, expect_rank, position};
 use crate::{Constraint, Expr, IndexingMap, Interval, Variable};
-use fusebox_hlo::{ElementType, GatherDims, InstrId, Literal, Op, ScatterDims};
+use fusebox_hlo::{GatherDims, InstrId, Literal, Op, ScatterDims};
 
 /// Returns how a dynamic-slice reads an operand. Operand 0 is read from a start that is known at
 /// run time. The other operands are start indices.
@@ -73,18 +73,16 @@ fn start_value(site: Site, reading: &mut Reading, first: usize, dimension: usize
 /// Returns the element at `position`, if the instruction is an integer constant.
 fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option<i64> {
     let Op::Constant(Literal::Array(array)) = &site.computation.instruction(instruction).op else { return None };
+    if !array.element_type.is_integer() {
+        return None;
+    }
     let width = array.element_type.byte_size();
     let bytes = array.data.get(position * width..(position + 1) * width)?;
     let mut wide = [0; 8];
     wide.get_mut(..width)?.copy_from_slice(bytes);
-    let signed = match array.element_type {
-        ElementType::S8 | ElementType::S16 | ElementType::S32 | ElementType::S64 => true,
-        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => false,
-        _ => return None,
-    };
     let shift = 64 - 8 * width as u32;
     let value = u64::from_le_bytes(wide);
-    if signed {
+    if array.element_type.is_signed_integer() {
         Some(((value << shift) as i64) >> shift)
     } else {
         // A larger value exceeds the size of any dimension, and the caller clamps the value.

@@ -4,7 +4,7 @@ use fusebox_core::hlo::ElementType;
 
 use super::{Complex, float_format, int, round, round_complex, wrap};
 use crate::error::{Outcome, ensure};
-use crate::value::{Data, Scalar, decode, encode, is_int_kind};
+use crate::value::{Data, Scalar, decode, encode};
 
 /// Converts a value to another type. Conversions of floats to integers truncate and saturate, and
 /// turn NaN into 0. Conversions between integers wrap. Conversions to `pred` turn any non-zero
@@ -14,7 +14,7 @@ pub(crate) fn convert(from: ElementType, to: ElementType, x: Scalar) -> Scalar {
     if to == ElementType::Pred {
         return Scalar::Int(i64::from(is_nonzero(x)));
     }
-    if is_int_kind(to) {
+    if to.is_integer_or_pred() {
         return Scalar::Int(match x {
             Scalar::Int(x) => wrap(to, x),
             Scalar::Float(x) => float_to_int(to, x),
@@ -80,7 +80,7 @@ fn to_odd(x: u64) -> f64 {
 /// dimensions do not change. Otherwise elements along the last dimension are split or joined, low
 /// bits first.
 pub(crate) fn bitcast(from: ElementType, to: ElementType, data: &Data) -> Outcome<Data> {
-    let (from_bits, to_bits) = (storage_bits(from), storage_bits(to));
+    let (from_bits, to_bits) = (from.stored_bits(), to.stored_bits());
     let bytes = encode(from, data);
     if from_bits == to_bits {
         return Ok(decode(to, &bytes));
@@ -89,10 +89,6 @@ pub(crate) fn bitcast(from: ElementType, to: ElementType, data: &Data) -> Outcom
     ensure!(fits, "{} elements of {from} do not make whole elements of {to}", data.len());
     let packed = repack(&bytes, from_bits as usize, 8);
     Ok(decode(to, &repack(&packed, 8, to_bits as usize)))
-}
-
-fn storage_bits(ty: ElementType) -> u32 {
-    if ty == ElementType::Pred { 8 } else { ty.bits() }
 }
 
 /// Converts groups of `from` bits to groups of `to` bits. A group of fewer than 8 bits takes a

@@ -32,8 +32,8 @@ fn in_eight_bits(edit: &mut Rewrite, instruction: &Instruction, cuts: &mut HashS
         return (*edit.shape(uncut) == instruction.shape).then_some(uncut);
     }
     // A dot of floats is not widened. Only its sum is converted to four bits.
-    let integers = |ty: ElementType| ty.is_integer() || ty == ElementType::Pred;
-    let of_integers = operands.iter().all(|&id| edit.array(id).is_some_and(|array| integers(array.element_type)));
+    let of_integers =
+        operands.iter().all(|&id| edit.array(id).is_some_and(|array| array.element_type.is_integer_or_pred()));
     let wide = wide_type(narrow).filter(|_| of_integers && is_widened(&instruction.op))?;
     let widened: Vec<InstrId> = operands.into_iter().map(|operand| edit.convert(operand, wide)).collect();
     let result = edit.add(instruction.op.clone(), widened);

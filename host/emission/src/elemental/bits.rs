@@ -90,7 +90,7 @@ fn limit_exponent(bits: Term<'_>, exponent: u32, mantissa: u32, target: u32) -> 
 /// bits, and has type `index`.
 pub fn part<'f>(from: ElementType, to: ElementType, x: Term<'f>, part: Term<'f>) -> Term<'f> {
     let bits = to_bits(from, x);
-    let (wide, width) = (Scalar::Int(bitcast_bits(from)), bitcast_bits(to));
+    let (wide, width) = (Scalar::Int(from.stored_bits()), to.stored_bits());
     let amount = part * i64::from(width);
     let amount = amount.index_castui(Scalar::Int(wide.bits().min(64))).extui(wide);
     from_bits(to, bits.shrui(amount).trunci(Scalar::Int(width)))
@@ -98,13 +98,8 @@ pub fn part<'f>(from: ElementType, to: ElementType, x: Term<'f>, part: Term<'f>)
 
 /// Returns the value of type `to` that consists of these parts, the lowest bits first.
 pub fn joined<'f>(from: ElementType, to: ElementType, parts: &[Term<'f>]) -> Result<Term<'f>, String> {
-    let (wide, width) = (Scalar::Int(bitcast_bits(to)), i64::from(bitcast_bits(from)));
+    let (wide, width) = (Scalar::Int(to.stored_bits()), i64::from(from.stored_bits()));
     let shifted = (0i64..).zip(parts).map(|(k, &part)| to_bits(from, part).extui(wide).shli(k * width));
     let all = shifted.reduce(|all, part| all | part);
     all.map(|all| from_bits(to, all)).ok_or_else(|| "has no parts".into())
-}
-
-/// Returns the number of bits of a type in `bitcast-convert`, which treats `pred` as a byte.
-fn bitcast_bits(ty: ElementType) -> u32 {
-    if ty == ElementType::Pred { 8 } else { ty.bits() }
 }

@@ -72,7 +72,7 @@ fn little_endian(bytes: &[u8]) -> u64 {
 
 /// Converts the index along the iota's dimension to a value of the iota's type.
 pub fn iota(b: &mut FunctionBuilder, ty: ElementType, index: Value) -> Result<Value, String> {
-    if ty.is_integer() || ty == ElementType::Pred {
+    if ty.is_integer_or_pred() {
         return Ok(b.index_castui(index, Scalar::of_element(ty)));
     }
     let integer = b.index_castui(index, Scalar::I64);
