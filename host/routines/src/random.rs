@@ -60,13 +60,12 @@ pub fn state(operation: &Operation, companions: &Companions) -> Result<Box<dyn R
 impl Routine for GeneratorState {
     fn run(&self, _: &[&[u8]], results: &mut [&mut [u8]], _: &Context<'_>) -> Result<(), RoutineError> {
         let [result] = results else { return Err(RoutineError::Buffer) };
-        let mut generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = generator.counter;
-        generator.counter = state.wrapping_add_signed(i128::from(self.delta));
         if result.len() != size_of::<u128>() {
             return Err(RoutineError::Buffer);
         }
-        result.copy_from_slice(&state.to_le_bytes());
+        let mut generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+        result.copy_from_slice(&generator.counter.to_le_bytes());
+        generator.counter = generator.counter.wrapping_add_signed(i128::from(self.delta));
         Ok(())
     }
 
@@ -196,6 +195,8 @@ mod tests {
             u128::from_le_bytes(result)
         };
         let first = run(&*a);
+        let too_small = a.run(&[], &mut [&mut [0; 8]], &Context { workers: &CallingThread });
+        assert!(too_small.is_err(), "a routine that fails must not change the state");
         assert_eq!([run(&*b), run(&*a)], [first + 3, first + 6]);
     }
 }
