@@ -99,6 +99,26 @@ pub enum FaultKind {
     },
 }
 
+impl FaultKind {
+    fn memory(&self) -> Option<KernelMemory> {
+        match *self {
+            FaultKind::OutOfBounds { memory, .. } | FaultKind::Index { memory, .. } => Some(memory),
+            FaultKind::ReadOnly { memory, .. } | FaultKind::Uninitialised { memory, .. } => Some(memory),
+            FaultKind::WrittenTwice { memory, .. } | FaultKind::NeverWritten { memory, .. } => Some(memory),
+            FaultKind::Race { memory, .. } => Some(memory),
+            _ => None,
+        }
+    }
+
+    /// Returns the position in the code of the access with which an access conflicts.
+    fn earlier_site(&self) -> Option<i32> {
+        match self {
+            FaultKind::WrittenTwice { earlier, .. } | FaultKind::Race { earlier, .. } => Some(earlier.site),
+            _ => None,
+        }
+    }
+}
+
 /// A fault, and the thread and the position in the code that caused the fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulatorFault {
@@ -143,17 +163,10 @@ impl Faults {
 
 impl SimulatorFault {
     fn is_like(&self, other: &SimulatorFault) -> bool {
-        use FaultKind::{Race, WrittenTwice};
-        let earlier = match (&self.kind, &other.kind) {
-            (Race { memory: m, earlier: a, .. }, Race { memory: n, earlier: b, .. })
-            | (WrittenTwice { memory: m, earlier: a, .. }, WrittenTwice { memory: n, earlier: b, .. }) => {
-                m == n && a.site == b.site
-            }
-            _ => true,
-        };
         std::mem::discriminant(&self.kind) == std::mem::discriminant(&other.kind)
             && self.at.site == other.at.site
-            && earlier
+            && self.kind.memory() == other.kind.memory()
+            && self.kind.earlier_site() == other.kind.earlier_site()
     }
 
     fn describe(&self, names: &dyn Fn(KernelMemory) -> String, site: &dyn Fn(i32) -> String) -> String {
@@ -228,5 +241,23 @@ impl fmt::Display for AccessKind {
             AccessKind::Write => "write",
             AccessKind::Atomic => "atomic update",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_two_memories_are_two_lines() {
+        let mut faults = Faults::default();
+        for (output, element) in [(0, 1), (1, 1), (0, 2)] {
+            let kind = FaultKind::NeverWritten { memory: KernelMemory::Output(output), element };
+            faults.add(SimulatorFault { kind, at: Event { block: 0, thread: 0, epoch: 0, site: -1, atomic: false } });
+        }
+        let report = faults.report(&|memory| format!("{memory:?}"), &|_| String::new());
+        let lines = "  element 1 of Output(0) is never written (1 more like this)\n  \
+                     element 1 of Output(1) is never written";
+        assert_eq!(report.as_deref(), Some(lines));
     }
 }
