@@ -220,8 +220,8 @@ const WHOLE_KINDS: &[WholeKind] = &[
         table: "core/hlo/src/op.rs",
         rows: |text| rows_between(text, "\n    unary {", "\n    binary {"),
         types: &["UnaryOp"],
-        median: 5,
-        most: 10,
+        median: 3,
+        most: 8,
     },
     WholeKind {
         name: "operations of HLO that move elements",
@@ -231,23 +231,25 @@ const WHOLE_KINDS: &[WholeKind] = &[
             rows.filter_map(|row| row.split([' ', '(']).next()).map(str::to_owned).collect()
         },
         types: &["Op", "Opcode"],
-        median: 17,
-        most: 36,
+        // Nine files define an operation: its table, shape, dynamic extents, map, values and edits.
+        // The others look for the operation in a pattern, in passes and emitters.
+        median: 16,
+        most: 29,
     },
     WholeKind {
         name: "element types",
         table: "core/hlo/src/element_type.rs",
         rows: |text| rows_between(text, "\nelement_types! {", "\n}"),
         types: &["ElementType"],
-        median: 5,
-        most: 45,
+        median: 4,
+        most: 42,
     },
     WholeKind {
         name: "operations of the kernel IR",
         table: "core/kernel-ir/src/operations.rs",
         rows: rows_of_operations,
         types: &["OpKind"],
-        median: 4,
+        median: 3,
         most: 14,
     },
 ];
