@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 
 use fusebox_core::hlo::{
-    ArrayShape, BinaryOp, Combiner, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape,
-    infer_shape_with,
+    ArrayShape, BinaryOp, Combiner, Computation, ComputationId, ElementType, Extra, InstrId, Instruction, Module, Op,
+    Shape, infer_shape_with,
 };
 
 use crate::computations::unused_name;
@@ -141,6 +142,22 @@ impl<'m> Builder<'m> {
         body.instructions[id.index()].name = name;
     }
 
+    /// Sets the backend config of an instruction.
+    pub fn set_backend_config(&mut self, id: InstrId, config: String) {
+        self.extra(id).backend_config = Some(config);
+    }
+
+    /// Sets an attribute that HLO text contains and fusebox does not interpret.
+    pub fn set_other(&mut self, id: InstrId, name: &str, value: String) {
+        let other = &mut self.extra(id).other;
+        other.retain(|(own, _)| own != name);
+        other.push((name.to_owned(), value));
+    }
+
+    fn extra(&mut self, id: InstrId) -> &mut Extra {
+        self.body.instructions[id.index()].extra.get_or_insert_default()
+    }
+
     /// Copies the instructions of a computation. `arguments` replace its parameters. Returns the
     /// copy of its root.
     pub fn splice(&mut self, computation: &Computation, arguments: &[InstrId]) -> InstrId {
@@ -175,17 +192,30 @@ impl<'m> Builder<'m> {
     /// their root. The origin does not change. If the module already has a computation of this
     /// name, appends a number to the new name.
     pub fn computation(&mut self, name: &str, write: impl FnOnce(&mut Self) -> InstrId) -> ComputationId {
+        let Ok(id) = self.try_computation(name, |edit| Ok::<_, Infallible>(write(edit)));
+        id
+    }
+
+    /// Like [`computation`](Self::computation), for a `write` that may fail.
+    ///
+    /// # Errors
+    /// The error of `write`. The computation is then not added.
+    pub fn try_computation<E>(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(&mut Self) -> Result<InstrId, E>,
+    ) -> Result<ComputationId, E> {
         let outer = std::mem::replace(&mut self.body, Body { is_new: true, ..Body::default() });
         let root = write(self);
         let body = std::mem::replace(&mut self.body, outer);
         let span = self.origin.as_ref().map(|it| it.span).unwrap_or_default();
-        self.append(Computation {
+        Ok(self.append(Computation {
             name: name.to_owned(),
             instructions: body.instructions,
-            root,
+            root: root?,
             execution_thread: None,
             span,
-        })
+        }))
     }
 
     /// Adds a computation to the module. If the module already has a computation of this name,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape, Span};
 
-use crate::computations::{called_by, order_from, redirect_calls};
-use crate::{Builder, EditError};
+use crate::computations::{called_by, order_from, redirect_calls, restore_order};
+use crate::{Builder, EditError, Rewritten};
 
 /// Returns a module that takes the operands as parameters and applies the instruction to them.
 /// Keeps the instruction's attributes only if the instruction has a backend config.
@@ -142,6 +142,30 @@ pub fn detached_computation(
     let (name, span) = (name.to_owned(), Span::default());
     let like = Computation { name, instructions: Vec::new(), root, execution_thread: None, span };
     Ok(edit.finish(&like, root)?.computation)
+}
+
+/// Returns a module with a new entry computation. `write` adds the entry's instructions, and other
+/// computations, and returns the entry's root. Computations precede the computations that call
+/// them.
+///
+/// # Errors
+/// The error of `write`, or the fault of the first invalid instruction.
+pub fn new_module<E: From<EditError>>(
+    name: &str,
+    write: impl FnOnce(&mut Builder) -> Result<InstrId, E>,
+) -> Result<Module, E> {
+    let empty = Module::default();
+    let mut edit = Builder::new(&empty, 0);
+    let root = write(&mut edit)?;
+    let (entry, span) = ("main".to_owned(), Span::default());
+    let like = Computation { name: entry, instructions: Vec::new(), root, execution_thread: None, span };
+    let Rewritten { computation, added: mut computations, .. } = edit.finish(&like, root)?;
+    computations.push(computation);
+    let entry = Some(ComputationId(computations.len() as u32 - 1));
+    let mut module =
+        Module { name: name.to_owned(), computations, entry, replica_count: 1, num_partitions: 1, ..Module::default() };
+    restore_order(&mut module);
+    Ok(module)
 }
 
 /// Returns the shape of an array with the element type of `shape` and the sizes `dims`.

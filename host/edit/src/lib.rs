@@ -48,8 +48,8 @@ pub use computations::{append, call_order, redirect_calls, restore_order, retain
 pub use control::with_scalars;
 pub use error::EditError;
 pub use extract::{
-    Part, calling, detached_computation, detached_instruction, instruction_as_module, outlined, resized, with_callees,
-    with_results,
+    Part, calling, detached_computation, detached_instruction, instruction_as_module, new_module, outlined, resized,
+    with_callees, with_results,
 };
 pub use inherit::inherited;
 pub use instructions::retain_instructions;

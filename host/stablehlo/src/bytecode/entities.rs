@@ -1,0 +1,162 @@
+//! Decodes attributes and types of an artifact when an operation needs them, and each only once.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use fusebox_core::hlo::ElementType;
+
+use super::container::{Container, Entry};
+use super::cursor::{Cursor, Read};
+use super::{builtin, sharding, vhlo};
+use crate::program::{Attribute, Location, Type};
+
+/// Attributes contain attributes, and types contain types. Artifacts with a deeper nesting are
+/// refused, so that decoding needs a bounded stack.
+const MAX_DEPTH: usize = 64;
+
+/// Attributes, types and locations of an artifact.
+pub(super) struct Entities<'c, 'a> {
+    container: &'c Container<'a>,
+    attributes: RefCell<Vec<Option<Attribute>>>,
+    types: RefCell<Vec<Option<Type>>>,
+    locations: RefCell<Vec<Option<Location>>>,
+}
+
+/// The entities, and the number of entities whose decoding is under way.
+#[derive(Clone, Copy)]
+pub(super) struct Decoder<'d, 'c, 'a> {
+    entities: &'d Entities<'c, 'a>,
+    depth: usize,
+}
+
+impl<'c, 'a> Entities<'c, 'a> {
+    pub(super) fn new(container: &'c Container<'a>) -> Self {
+        Entities {
+            container,
+            attributes: RefCell::new(vec![None; container.attributes.len()]),
+            types: RefCell::new(vec![None; container.types.len()]),
+            locations: RefCell::new(vec![None; container.attributes.len()]),
+        }
+    }
+
+    pub(super) fn decoder(&self) -> Decoder<'_, 'c, 'a> {
+        Decoder { entities: self, depth: 0 }
+    }
+}
+
+impl<'d, 'c, 'a> Decoder<'d, 'c, 'a> {
+    /// Reads an index, and returns the string of this index.
+    pub(super) fn string(&self, cursor: &mut Cursor) -> Read<Arc<str>> {
+        let strings = &self.entities.container.strings;
+        Ok(strings[cursor.index(strings.len(), "strings")?].clone())
+    }
+
+    /// Reads an index, and returns the attribute of this index.
+    pub(super) fn attribute(&self, cursor: &mut Cursor) -> Read<Attribute> {
+        let index = cursor.number()?;
+        self.attribute_at(cursor, index)
+    }
+
+    /// Returns the attribute of an index that was read before.
+    pub(super) fn attribute_at(&self, cursor: &Cursor, index: u64) -> Read<Attribute> {
+        let index = cursor.checked_index(index, self.entities.container.attributes.len(), "attributes")?;
+        if let Some(known) = &self.entities.attributes.borrow()[index] {
+            return Ok(known.clone());
+        }
+        let entry = &self.entities.container.attributes[index];
+        let attribute = self.decoded(entry, |decoder, cursor| match &*entry.dialect {
+            "vhlo" => vhlo::attribute(decoder, cursor),
+            "builtin" => builtin::attribute(decoder, cursor),
+            "sdy" => sharding::attribute(decoder, cursor),
+            dialect => Err(cursor.error(format!("attributes of the dialect {dialect} are not supported"))),
+        })?;
+        self.entities.attributes.borrow_mut()[index] = Some(attribute.clone());
+        Ok(attribute)
+    }
+
+    /// Reads a list of attributes.
+    pub(super) fn attributes(&self, cursor: &mut Cursor) -> Read<Vec<Attribute>> {
+        cursor.list(|cursor| self.attribute(cursor))
+    }
+
+    /// Reads an attribute that is a string.
+    pub(super) fn text(&self, cursor: &mut Cursor) -> Read<Arc<str>> {
+        match self.attribute(cursor)? {
+            Attribute::Text(text) | Attribute::Symbol(text) => Ok(text),
+            _ => Err(cursor.error("a string is needed here")),
+        }
+    }
+
+    /// Reads an index, and returns the type of this index.
+    pub(super) fn r#type(&self, cursor: &mut Cursor) -> Read<Type> {
+        let index = cursor.number()?;
+        self.type_at(cursor, index)
+    }
+
+    /// Returns the type of an index that was read before.
+    pub(super) fn type_at(&self, cursor: &Cursor, index: u64) -> Read<Type> {
+        let index = cursor.checked_index(index, self.entities.container.types.len(), "types")?;
+        if let Some(known) = &self.entities.types.borrow()[index] {
+            return Ok(known.clone());
+        }
+        let entry = &self.entities.container.types[index];
+        let decoded = self.decoded(entry, |decoder, cursor| match &*entry.dialect {
+            "vhlo" => vhlo::r#type(decoder, cursor),
+            "builtin" => builtin::r#type(decoder, cursor),
+            dialect => Err(cursor.error(format!("types of the dialect {dialect} are not supported"))),
+        })?;
+        self.entities.types.borrow_mut()[index] = Some(decoded.clone());
+        Ok(decoded)
+    }
+
+    pub(super) fn types(&self, cursor: &mut Cursor) -> Read<Vec<Type>> {
+        cursor.list(|cursor| self.r#type(cursor))
+    }
+
+    /// Reads the type of an array's elements.
+    pub(super) fn element(&self, cursor: &mut Cursor) -> Read<Result<ElementType, Arc<str>>> {
+        match self.r#type(cursor)? {
+            Type::Element(element) => Ok(Ok(element)),
+            Type::Unsupported(name) => Ok(Err(name)),
+            _ => Err(cursor.error("an element type is needed here")),
+        }
+    }
+
+    /// Reads an index, and returns the location of this index.
+    pub(super) fn location(&self, cursor: &mut Cursor) -> Read<Location> {
+        let index = cursor.index(self.entities.container.attributes.len(), "attributes")?;
+        if let Some(known) = &self.entities.locations.borrow()[index] {
+            return Ok(known.clone());
+        }
+        // A location says where an operation comes from, so that its outermost parts matter little.
+        if self.depth == MAX_DEPTH {
+            return Ok(Location::UNKNOWN);
+        }
+        let entry = &self.entities.container.attributes[index];
+        let place = match &*entry.dialect {
+            "builtin" => self.decoded(entry, builtin::location)?,
+            dialect => return Err(cursor.error(format!("a location of the dialect {dialect}"))),
+        };
+        let location = Location(place.map(Arc::new));
+        self.entities.locations.borrow_mut()[index] = Some(location.clone());
+        Ok(location)
+    }
+
+    pub(super) fn locations(&self, cursor: &mut Cursor) -> Read<Vec<Location>> {
+        cursor.list(|cursor| self.location(cursor))
+    }
+
+    /// Decodes an entry as a whole.
+    fn decoded<T>(&self, entry: &Entry<'a>, decode: impl FnOnce(Self, &mut Cursor<'a>) -> Read<T>) -> Read<T> {
+        let mut cursor = entry.bytes;
+        if self.depth == MAX_DEPTH {
+            return Err(cursor.error(format!("attributes and types are nested more than {MAX_DEPTH} deep")));
+        }
+        if !entry.is_encoded {
+            return Err(cursor.error("attributes and types that are stored as text are not supported"));
+        }
+        let decoded = decode(Decoder { depth: self.depth + 1, ..*self }, &mut cursor)?;
+        cursor.finish("an attribute or a type")?;
+        Ok(decoded)
+    }
+}

@@ -1,0 +1,100 @@
+//! Products and convolutions.
+
+use fusebox_core::hlo::{ConvDims, ConvolutionAttrs, DotDims, InstrId, Op, Window, WindowDim};
+
+use super::Imported;
+use super::operations::Call;
+use crate::program::{Attribute, Operation, Type};
+
+/// Adds a product or a convolution.
+pub(super) fn contraction(call: &mut Call) -> Imported<InstrId> {
+    let operation = call.operation;
+    let op = match &*operation.name {
+        "dot" => {
+            let last = call.rank(0).saturating_sub(1) as i64;
+            Op::Dot(DotDims { lhs_contracting: vec![last], rhs_contracting: vec![0], ..DotDims::default() })
+        }
+        "dot_general" => Op::Dot(DotDims {
+            lhs_batch: operation.integers("lhs_batching_dimensions")?,
+            lhs_contracting: operation.integers("lhs_contracting_dimensions")?,
+            rhs_batch: operation.integers("rhs_batching_dimensions")?,
+            rhs_contracting: operation.integers("rhs_contracting_dimensions")?,
+            algorithm: algorithm(operation),
+        }),
+        _ => Op::Convolution(Box::new(ConvolutionAttrs {
+            window: window(operation, call)?,
+            dims: dims(operation)?,
+            feature_group_count: operation.integer("feature_group_count")?,
+            batch_group_count: operation.integer("batch_group_count")?,
+        })),
+    };
+    let added = call.push(op)?;
+    if let Some(precision) = precision(operation) {
+        call.edit.set_other(added, "operand_precision", precision);
+    }
+    Ok(added)
+}
+
+/// Returns the name of the algorithm that the program requires for a product, or nothing if the
+/// compiler may choose. The name of XLA consists of the types of the operands and of the sum, and
+/// of the number of products if there are several.
+fn algorithm(operation: &Operation) -> String {
+    let element = |name| match operation.attribute(name) {
+        Some(Attribute::Type(Type::Element(element))) => Some(element.name()),
+        _ => None,
+    };
+    let types = [element("lhs_precision_type"), element("rhs_precision_type"), element("accumulation_type")];
+    let [Some(lhs), Some(rhs), Some(sum)] = types else { return String::new() };
+    match operation.integer("num_primitive_operations") {
+        Ok(count @ 2..) => format!("dot_{lhs}_{rhs}_{sum}_x{count}"),
+        _ => format!("dot_{lhs}_{rhs}_{sum}"),
+    }
+}
+
+/// Returns the precisions of the operands as HLO text, if one of them is not the default.
+fn precision(operation: &Operation) -> Option<String> {
+    let Some(Attribute::List(list)) = operation.attribute("precision_config") else { return None };
+    let names: Vec<String> = list.iter().filter_map(|it| Some(it.as_text()?.to_lowercase())).collect();
+    names.iter().any(|name| name != "default").then(|| format!("{{{}}}", names.join(",")))
+}
+
+fn window(operation: &Operation, call: &Call) -> Imported<Window> {
+    let kernel_spatial = operation.integers("kernel_spatial_dimensions")?;
+    let rank = kernel_spatial.len();
+    let kernel = call.operands.get(1).map(|&kernel| call.edit.dims(kernel)).unwrap_or_default();
+    let strides = operation.per_dimension("window_strides", rank, 1)?;
+    let padding = operation.pairs("padding", rank)?;
+    let base_dilation = operation.per_dimension("lhs_dilation", rank, 1)?;
+    let window_dilation = operation.per_dimension("rhs_dilation", rank, 1)?;
+    let reversal = operation.per_dimension("window_reversal", rank, 0)?;
+    let dim = |at: usize| {
+        let size = usize::try_from(kernel_spatial[at]).ok().and_then(|it| kernel.get(it)).copied();
+        Some(WindowDim {
+            size: size?,
+            stride: strides[at],
+            padding_low: padding[at][0],
+            padding_high: padding[at][1],
+            window_dilation: window_dilation[at],
+            base_dilation: base_dilation[at],
+            reversal: reversal[at] != 0,
+        })
+    };
+    match (0..rank).map(dim).collect() {
+        Some(dims) => Ok(Window { dims }),
+        None => call.unsupported("kernel_spatial_dimensions names a dimension that the kernel lacks"),
+    }
+}
+
+fn dims(operation: &Operation) -> Imported<ConvDims> {
+    Ok(ConvDims {
+        input_batch: operation.integer("input_batch_dimension")?,
+        input_feature: operation.integer("input_feature_dimension")?,
+        input_spatial: operation.integers("input_spatial_dimensions")?,
+        kernel_input_feature: operation.integer("kernel_input_feature_dimension")?,
+        kernel_output_feature: operation.integer("kernel_output_feature_dimension")?,
+        kernel_spatial: operation.integers("kernel_spatial_dimensions")?,
+        output_batch: operation.integer("output_batch_dimension")?,
+        output_feature: operation.integer("output_feature_dimension")?,
+        output_spatial: operation.integers("output_spatial_dimensions")?,
+    })
+}

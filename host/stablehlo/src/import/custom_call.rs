@@ -1,0 +1,182 @@
+//! Custom calls and composites.
+
+use std::sync::Arc;
+
+use fusebox_core::hlo::{BinaryOp, CustomCallAttrs, InstrId, Layout, Op, Shape, UnaryOp};
+
+use super::Imported;
+use super::operations::Call;
+use crate::program::{Attribute, Operation};
+
+/// Adds an operation of the library CHLO that the program defines by other operations. If HLO has
+/// the operation, uses it; otherwise calls the function with the definition.
+pub(super) fn composite(call: &mut Call) -> Imported<InstrId> {
+    let operation = call.operation;
+    let attributes = match operation.attribute("composite_attributes") {
+        Some(Attribute::Dictionary(entries)) => &entries[..],
+        _ => &[],
+    };
+    match known(operation.text("name")?, attributes) {
+        Some(op) => call.push(op),
+        None => {
+            let decomposition = operation.text("decomposition")?;
+            call.call(decomposition)
+        }
+    }
+}
+
+/// Adds an operation of the library CHLO, which the text of a program contains without a
+/// definition.
+pub(super) fn of_library(call: &mut Call, name: &str) -> Imported<InstrId> {
+    match known(name, &call.operation.attributes) {
+        Some(op) => call.push(op),
+        None => call.unsupported(
+            "HLO lacks the operation, and text does not define it: save the program as a portable artifact \
+             or with jax.export, which define it",
+        ),
+    }
+}
+
+/// Returns the operation of HLO that computes an operation of CHLO.
+fn known(name: &str, attributes: &[(Arc<str>, Attribute)]) -> Option<Op> {
+    let integer = |wanted: &str| match attributes.iter().find(|(name, _)| &**name == wanted) {
+        Some((_, Attribute::Integer(_, value))) => Some(*value),
+        _ => None,
+    };
+    Some(match name {
+        "chlo.acos" => Op::Unary(UnaryOp::Acos),
+        "chlo.acosh" => Op::Unary(UnaryOp::Acosh),
+        "chlo.asin" => Op::Unary(UnaryOp::Asin),
+        "chlo.asinh" => Op::Unary(UnaryOp::Asinh),
+        "chlo.atanh" => Op::Unary(UnaryOp::Atanh),
+        "chlo.cosh" => Op::Unary(UnaryOp::Cosh),
+        "chlo.erf" => Op::Unary(UnaryOp::Erf),
+        "chlo.mulhi" => Op::Binary(BinaryOp::Mulhi),
+        "chlo.sinh" => Op::Unary(UnaryOp::Sinh),
+        "chlo.top_k" => Op::Topk { k: integer("k")?, largest: true, is_stable: true },
+        _ => return None,
+    })
+}
+
+/// Adds a call of a function that the program does not contain.
+pub(super) fn custom_call(call: &mut Call) -> Imported<InstrId> {
+    let operation = call.operation;
+    let mut called = Vec::new();
+    if let Some(Attribute::List(names)) = operation.attribute("called_computations") {
+        for name in names.iter().filter_map(Attribute::as_text) {
+            called.push(call.importer.function(name, operation)?);
+        }
+    }
+    let operands: Vec<Shape> = call.operands.iter().map(|&id| call.edit.shape(id).clone()).collect();
+    let (api_version, config) = interface(operation);
+    let attributes = CustomCallAttrs {
+        target: operation.text("call_target_name")?.to_owned(),
+        called,
+        operand_layouts: layouts(operation, "operand_layouts").and_then(|layouts| with_layouts(operands, &layouts)),
+        output_to_operand_aliasing: aliases(operation),
+        has_side_effect: operation.flag("has_side_effect")?,
+        api_version,
+    };
+    let mut shape = call.importer.shape(operation)?;
+    if let Some(layouts) = layouts(operation, "result_layouts") {
+        shape = match shape {
+            Shape::Tuple(elements) => Shape::Tuple(with_layouts(elements.clone(), &layouts).unwrap_or(elements)),
+            single => with_layouts(vec![single.clone()], &layouts).and_then(|mut it| it.pop()).unwrap_or(single),
+        };
+    }
+    let operands = std::mem::take(&mut call.operands);
+    let added = call.edit.add_shaped(Op::CustomCall(Box::new(attributes)), shape, operands);
+    if !config.is_empty() {
+        call.edit.set_backend_config(added, config);
+    }
+    Ok(added)
+}
+
+/// Returns how a function is called, and its configuration, both as HLO text. JAX marks the calls
+/// of XLA's typed interface by an attribute of their own, a dictionary.
+fn interface(operation: &Operation) -> (String, String) {
+    if let Some(config @ Attribute::Dictionary(_)) = operation.attribute("mhlo.backend_config") {
+        return ("API_VERSION_TYPED_FFI".into(), mlir_text(config));
+    }
+    let version = match operation.text("api_version") {
+        // The version that HLO text omits.
+        Ok("API_VERSION_ORIGINAL" | "API_VERSION_UNSPECIFIED") | Err(_) => String::new(),
+        Ok(version) => version.to_owned(),
+    };
+    let config = match operation.attribute("backend_config") {
+        Some(Attribute::Text(text)) => text.to_string(),
+        Some(config) => mlir_text(config),
+        None => String::new(),
+    };
+    (version, config)
+}
+
+/// Returns the layouts of operands or results, each as dimensions from minor to major. Returns
+/// `None` if the function requires no layouts.
+fn layouts(operation: &Operation, name: &str) -> Option<Vec<Vec<usize>>> {
+    let Some(Attribute::List(layouts)) = operation.attribute(name) else { return None };
+    let order = |layout: &Attribute| layout.integers()?.into_iter().map(|it| usize::try_from(it).ok()).collect();
+    layouts.iter().map(order).collect::<Option<Vec<_>>>().filter(|layouts| !layouts.is_empty())
+}
+
+/// Gives arrays these layouts. Returns `None` if the numbers of arrays and layouts differ.
+fn with_layouts(mut shapes: Vec<Shape>, layouts: &[Vec<usize>]) -> Option<Vec<Shape>> {
+    if shapes.len() != layouts.len() {
+        return None;
+    }
+    for (shape, minor_to_major) in shapes.iter_mut().zip(layouts) {
+        if let Shape::Array(array) = shape {
+            array.layout = Some(Layout { minor_to_major: minor_to_major.clone(), suffix: String::new() });
+        }
+    }
+    Some(shapes)
+}
+
+/// Returns the outputs that share memory with operands, as HLO text.
+fn aliases(operation: &Operation) -> String {
+    let Some(Attribute::List(aliases)) = operation.attribute("output_operand_aliases") else { return String::new() };
+    let list = |numbers: &[i64]| numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let alias = |alias: &Attribute| match alias {
+        Attribute::OutputAlias { output, operand, within } => {
+            Some(format!("{{{}}}: ({operand}, {{{}}})", list(output), list(within)))
+        }
+        _ => None,
+    };
+    let aliases: Vec<String> = aliases.iter().filter_map(alias).collect();
+    if aliases.is_empty() { String::new() } else { format!("{{{}}}", aliases.join(", ")) }
+}
+
+/// Returns an attribute as MLIR text, which is the form of HLO's backend configs.
+fn mlir_text(attribute: &Attribute) -> String {
+    match attribute {
+        Attribute::Unit => "unit".into(),
+        Attribute::Bool(value) => value.to_string(),
+        Attribute::Integer(element, value) => format!("{value} : {}", mlir_type(element.name())),
+        Attribute::Float(element, value) => format!("{value:e} : {}", element.name()),
+        Attribute::Text(text) => format!("{:?}", &**text),
+        Attribute::Symbol(name) => format!("@{name}"),
+        Attribute::List(list) => format!("[{}]", list.iter().map(mlir_text).collect::<Vec<_>>().join(", ")),
+        Attribute::Dictionary(entries) => {
+            let entries: Vec<String> =
+                entries.iter().map(|(name, value)| format!("{name} = {}", mlir_text(value))).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        Attribute::Enum(name) => (*name).to_owned(),
+        Attribute::Array(constant) => {
+            let numbers: Vec<String> = constant.integers().unwrap_or_default().iter().map(i64::to_string).collect();
+            let element = mlir_type(constant.elements.element_type.name());
+            format!("array<{element}: {}>", numbers.join(", "))
+        }
+        Attribute::Type(_) | Attribute::OutputAlias { .. } | Attribute::Sharding(_) => String::new(),
+    }
+}
+
+/// Returns MLIR's name of an integer type: `s32` is `i32`, `u8` is `ui8`.
+fn mlir_type(name: &str) -> String {
+    match name.split_at(1) {
+        ("s", bits) => format!("i{bits}"),
+        ("u", bits) => format!("ui{bits}"),
+        _ if name == "pred" => "i1".into(),
+        _ => name.to_owned(),
+    }
+}

@@ -1,0 +1,242 @@
+//! Functions, and the module with its entry.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use fusebox_core::hlo::{AliasKind, ComputationId, InputOutputAlias, InstrId, Module};
+use fusebox_edit::{Builder, new_module};
+
+use super::Imported;
+use super::body::Body;
+use super::location::unsupported;
+use super::operations::operation;
+use super::types::shape;
+use crate::StablehloError;
+use crate::program::{Attribute, Block, Operation, Program, ValueId};
+
+/// Regions in a deeper nesting are refused, so that the conversion needs a bounded stack.
+const MAX_DEPTH: usize = 64;
+
+/// A program whose functions are being converted.
+pub(super) struct Importer<'p> {
+    pub program: &'p Program,
+    functions: HashMap<&'p str, &'p Operation>,
+    /// Functions that are converted already.
+    converted: HashMap<&'p str, ComputationId>,
+    /// The operations that compute constants, by their results.
+    pub constants: HashMap<ValueId, &'p Operation>,
+    depth: usize,
+}
+
+/// Converts a program.
+pub(super) fn module(program: &Program) -> Imported<Module> {
+    let outermost = &program.module;
+    let mut importer = Importer {
+        program,
+        functions: functions(outermost)?,
+        converted: HashMap::new(),
+        constants: HashMap::new(),
+        depth: 0,
+    };
+    collect_constants(outermost, &mut importer.constants);
+    let Some(&main) = importer.functions.get("main") else {
+        return Err(unsupported(outermost, "the program has no function main"));
+    };
+    let name = outermost.text("sym_name").unwrap_or("module");
+    let mut module = new_module(name, |edit| importer.entry(edit, main))?;
+    module.source_file = program.file.clone();
+    module.replica_count = count(outermost, "mhlo.num_replicas");
+    module.num_partitions = count(outermost, "mhlo.num_partitions");
+    (module.input_output_alias, module.buffer_donor) = donations(main);
+    Ok(module)
+}
+
+fn count(outermost: &Operation, name: &str) -> i64 {
+    outermost.integer(name).unwrap_or(1)
+}
+
+/// Returns the functions of a program by their names.
+fn functions(outermost: &Operation) -> Imported<HashMap<&str, &Operation>> {
+    let mut functions = HashMap::new();
+    let blocks = outermost.regions.iter().flat_map(|region| &region.blocks);
+    for inside in blocks.flat_map(|block| &block.operations) {
+        match &*inside.name {
+            "func" => {
+                functions.insert(inside.text("sym_name")?, inside);
+            }
+            "sdy.mesh" => {}
+            _ => return Err(unsupported(inside, "an operation outside of functions is not supported")),
+        }
+    }
+    Ok(functions)
+}
+
+/// Returns the functions that `main` calls, directly or indirectly, callees before callers. Of
+/// functions that call each other, one precedes its callee.
+fn callees_first<'p>(
+    functions: &HashMap<&'p str, &'p Operation>,
+    main: &'p Operation,
+) -> Vec<(&'p str, &'p Operation)> {
+    let mut order = Vec::new();
+    let mut visited = HashSet::new();
+    let mut open = vec![(None, called(main).into_iter())];
+    while let Some((function, callees)) = open.last_mut() {
+        match callees.next() {
+            None => {
+                order.extend(*function);
+                open.pop();
+            }
+            Some(name) => {
+                if let Some((&name, &function)) = functions.get_key_value(name)
+                    && visited.insert(name)
+                {
+                    open.push((Some((name, function)), called(function).into_iter()));
+                }
+            }
+        }
+    }
+    order
+}
+
+/// Returns the names of the functions that the operations of a function call.
+fn called(function: &Operation) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut open = vec![function];
+    while let Some(next) = open.pop() {
+        match &*next.name {
+            "call" => names.extend(next.attribute("callee").and_then(Attribute::as_text)),
+            "composite" => names.extend(next.attribute("decomposition").and_then(Attribute::as_text)),
+            "custom_call" => {
+                if let Some(Attribute::List(called)) = next.attribute("called_computations") {
+                    names.extend(called.iter().filter_map(Attribute::as_text));
+                }
+            }
+            _ => {}
+        }
+        open.extend(next.regions.iter().flat_map(|region| &region.blocks).flat_map(|block| &block.operations));
+    }
+    names
+}
+
+fn collect_constants<'p>(operation: &'p Operation, constants: &mut HashMap<ValueId, &'p Operation>) {
+    let mut open = vec![operation];
+    while let Some(next) = open.pop() {
+        if let ("constant", [result]) = (&*next.name, &next.results[..]) {
+            constants.insert(*result, next);
+        }
+        open.extend(next.regions.iter().flat_map(|region| &region.blocks).flat_map(|block| &block.operations));
+    }
+}
+
+impl<'p> Importer<'p> {
+    /// Adds the instructions of the entry computation. Returns its root.
+    fn entry(&mut self, edit: &mut Builder, main: &'p Operation) -> Imported<InstrId> {
+        self.callees(edit, main)?;
+        let block = body(main)?;
+        let mut scope = self.parameters(edit, main, block)?;
+        let results = self.block(edit, &mut scope, block)?;
+        Ok(one_or_tuple(edit, results))
+    }
+
+    /// Returns the computation that a function became.
+    pub(super) fn function(&self, name: &str, user: &Operation) -> Imported<ComputationId> {
+        match (self.converted.get(name), self.functions.contains_key(name)) {
+            (Some(known), _) => Ok(*known),
+            (None, true) => Err(unsupported(user, format!("the function {name} calls itself"))),
+            (None, false) => Err(unsupported(user, format!("the program has no function {name}"))),
+        }
+    }
+
+    /// Converts all functions that the entry calls, directly or indirectly.
+    fn callees(&mut self, edit: &mut Builder, main: &'p Operation) -> Imported<()> {
+        for (name, function) in callees_first(&self.functions, main) {
+            let block = body(function)?;
+            let id = edit.try_computation(name, |edit| {
+                let mut scope = self.parameters(edit, function, block)?;
+                let results = self.block(edit, &mut scope, block)?;
+                Ok::<_, StablehloError>(one_or_tuple(edit, results))
+            })?;
+            self.converted.insert(name, id);
+        }
+        Ok(())
+    }
+
+    /// Adds a parameter for each argument of a function.
+    fn parameters(&self, edit: &mut Builder, function: &Operation, block: &Block) -> Imported<Body> {
+        let mut scope = Body::default();
+        for &argument in &block.arguments {
+            let shape = shape(self.program.value(argument)).map_err(|message| unsupported(function, message))?;
+            scope.set(argument, edit.parameter(shape));
+        }
+        Ok(scope)
+    }
+
+    /// Adds the operations of a block. Returns the operands of the block's last operation, which
+    /// are the block's results.
+    pub(super) fn block(&mut self, edit: &mut Builder, scope: &mut Body, block: &'p Block) -> Imported<Vec<InstrId>> {
+        let Some((last, operations)) = block.operations.split_last().filter(|(last, _)| is_return(last)) else {
+            let inside = block.operations.last().unwrap_or(&self.program.module);
+            return Err(unsupported(inside, "a block must end with a return"));
+        };
+        if self.depth == MAX_DEPTH {
+            return Err(unsupported(last, format!("regions are nested more than {MAX_DEPTH} deep")));
+        }
+        self.depth += 1;
+        let added = operations.iter().try_for_each(|it| operation(self, edit, scope, it));
+        self.depth -= 1;
+        added?;
+        last.operands.iter().map(|&value| self.value(edit, scope, value, last)).collect()
+    }
+}
+
+/// Returns the value itself if it is the only one, or else a tuple.
+pub(super) fn one_or_tuple(edit: &mut Builder, values: Vec<InstrId>) -> InstrId {
+    match values[..] {
+        [single] => single,
+        _ => edit.tuple(values),
+    }
+}
+
+fn is_return(operation: &Operation) -> bool {
+    matches!(&*operation.name, "return" | "sdy.return")
+}
+
+/// Returns the only block of an operation's only region.
+pub(super) fn body(operation: &Operation) -> Imported<&Block> {
+    match &operation.regions[..] {
+        [region] => region.block().ok_or_else(|| unsupported(operation, "a region must have one block")),
+        _ => Err(unsupported(operation, "the operation must have one region")),
+    }
+}
+
+/// Returns the attributes of each argument of a function.
+fn argument_attributes(function: &Operation) -> impl Iterator<Item = BTreeMap<&str, &Attribute>> {
+    let lists = match function.attribute("arg_attrs") {
+        Some(Attribute::List(lists)) => &lists[..],
+        _ => &[],
+    };
+    lists.iter().map(|list| match list {
+        Attribute::Dictionary(entries) => entries.iter().map(|(name, value)| (&**name, value)).collect(),
+        _ => BTreeMap::new(),
+    })
+}
+
+/// Returns the outputs that share memory with parameters, and the parameters whose memory any
+/// output may take.
+fn donations(main: &Operation) -> (Vec<InputOutputAlias>, Vec<(i64, Vec<i64>)>) {
+    let results = match main.attribute("function_type") {
+        Some(Attribute::Type(crate::program::Type::Function { results, .. })) => results.len(),
+        _ => 0,
+    };
+    let (mut aliases, mut donors) = (Vec::new(), Vec::new());
+    for (parameter, attributes) in (0..).zip(argument_attributes(main)) {
+        if let Some(Attribute::Integer(_, output)) = attributes.get("tf.aliasing_output") {
+            let output = if results == 1 { Vec::new() } else { vec![*output] };
+            let kind = AliasKind::May;
+            aliases.push(InputOutputAlias { output, parameter, parameter_index: Vec::new(), kind });
+        }
+        if let Some(Attribute::Bool(true) | Attribute::Unit) = attributes.get("jax.buffer_donor") {
+            donors.push((parameter, Vec::new()));
+        }
+    }
+    (aliases, donors)
+}

@@ -1,0 +1,43 @@
+//! Converts StableHLO to HLO.
+//!
+//! ```text
+//! functions.rs    functions, calls, the module's entry
+//! body.rs         values of a computation; the instructions that one operation becomes
+//! regions.rs      loops, branches, computations that are applied to elements
+//! operations.rs   operations by name: elementwise.rs, movement.rs, contraction.rs, whole.rs,
+//!                 custom_call.rs, collectives.rs
+//! attributes.rs, types.rs, location.rs
+//! ```
+//!
+//! Differences between the two: an HLO computation sees only its parameters, so values from outside
+//! a region become parameters; an HLO instruction has one result, so several results become a
+//! tuple; a broadcast does not repeat a dimension of size 1, so this dimension is removed first.
+
+mod attributes;
+mod body;
+mod collectives;
+mod contraction;
+mod custom_call;
+mod elementwise;
+mod functions;
+mod location;
+mod movement;
+mod operations;
+mod regions;
+mod types;
+mod whole;
+
+use fusebox_core::hlo::Module;
+
+use crate::StablehloError;
+use crate::program::Program;
+
+type Imported<T> = Result<T, StablehloError>;
+
+/// Converts a program. The entry of the module is the function `main`.
+///
+/// # Errors
+/// An operation, a type or an attribute that fusebox does not support, with its place.
+pub fn to_hlo(program: &Program) -> Result<Module, StablehloError> {
+    functions::module(program)
+}

@@ -1,0 +1,95 @@
+//! Operations that move elements, and constants.
+
+use fusebox_core::hlo::{ArrayLiteral, GatherDims, InstrId, Op, PaddingDim, SliceDim};
+use fusebox_edit::Builder;
+
+use super::Imported;
+use super::location::unsupported;
+use super::operations::Call;
+use crate::program::Operation;
+
+/// Adds a constant. An array of equal elements becomes a broadcast.
+pub(super) fn constant(edit: &mut Builder, operation: &Operation) -> Imported<InstrId> {
+    let constant = operation.constant("value")?;
+    let is_spread = constant.elements.dims.is_empty() && !constant.dims.is_empty();
+    let ArrayLiteral { element_type, data, .. } = &constant.elements;
+    if !is_spread {
+        let literal = ArrayLiteral::new(*element_type, constant.dims.clone(), data.clone());
+        let literal = literal.map_err(|_| unsupported(operation, "the constant is not complete"))?;
+        return Ok(edit.constant(literal));
+    }
+    let scalar = edit.constant(constant.elements.clone());
+    Ok(edit.spread(scalar, &constant.dims))
+}
+
+/// Adds an operation that moves elements.
+pub(super) fn movement(call: &mut Call) -> Imported<InstrId> {
+    let operation = call.operation;
+    let op = match &*operation.name {
+        "broadcast" => {
+            let added = operation.integers("broadcast_sizes")?.len() as i64;
+            let rank = call.rank(0) as i64;
+            Op::Broadcast { dimensions: (added..added + rank).collect() }
+        }
+        "broadcast_in_dim" => return broadcast(call),
+        "concatenate" => Op::Concatenate { dimension: operation.integer("dimension")? },
+        "dynamic_slice" => Op::DynamicSlice { sizes: operation.integers("slice_sizes")? },
+        "dynamic_update_slice" => Op::DynamicUpdateSlice,
+        "gather" => Op::Gather(gather_dims(operation)?),
+        "get_dimension_size" => Op::GetDimensionSize { dimension: operation.integer("dimension")? },
+        "iota" => Op::Iota { dimension: operation.integer("iota_dimension")? },
+        "pad" => Op::Pad { dims: padding(call)? },
+        "reshape" => Op::Reshape,
+        "reverse" => Op::Reverse { dimensions: operation.integers("dimensions")? },
+        "slice" => Op::Slice { dims: slice_dims(operation)? },
+        "transpose" => Op::Transpose { permutation: operation.integers("permutation")? },
+        _ => return call.unsupported("the operation is not supported"),
+    };
+    call.push(op)
+}
+
+/// Adds a broadcast. A dimension of size 1 that the result repeats is removed first, because
+/// a broadcast of HLO only adds dimensions.
+fn broadcast(call: &mut Call) -> Imported<InstrId> {
+    let [operand] = call.exactly()?;
+    let (from, to) = (call.edit.dims(operand), call.result_dims()?);
+    let dimensions = call.operation.integers("broadcast_dimensions")?;
+    let is_kept = |&(&size, &at): &(&i64, &i64)| {
+        let result = usize::try_from(at).ok().and_then(|at| to.get(at));
+        result.is_none_or(|&result| result == size)
+    };
+    let kept: Vec<(i64, i64)> = from.iter().zip(&dimensions).filter(is_kept).map(|(&size, &at)| (size, at)).collect();
+    let (sizes, dimensions): (Vec<i64>, Vec<i64>) = kept.into_iter().unzip();
+    let operand = if sizes.len() < from.len() { call.edit.reshape(operand, &sizes) } else { operand };
+    call.operands = vec![operand];
+    call.push(Op::Broadcast { dimensions })
+}
+
+fn padding(call: &Call) -> Imported<Vec<PaddingDim>> {
+    let operation = call.operation;
+    let of = |name| operation.per_dimension(name, call.rank(0), 0);
+    let (low, high, interior) = (of("edge_padding_low")?, of("edge_padding_high")?, of("interior_padding")?);
+    let each = low.into_iter().zip(high).zip(interior);
+    Ok(each.map(|((low, high), interior)| PaddingDim { low, high, interior }).collect())
+}
+
+fn slice_dims(operation: &Operation) -> Imported<Vec<SliceDim>> {
+    let starts = operation.integers("start_indices")?;
+    let limits = operation.per_dimension("limit_indices", starts.len(), 0)?;
+    let strides = operation.per_dimension("strides", starts.len(), 1)?;
+    let each = starts.into_iter().zip(limits).zip(strides);
+    Ok(each.map(|((start, limit), stride)| SliceDim { start, limit, stride }).collect())
+}
+
+fn gather_dims(operation: &Operation) -> Imported<GatherDims> {
+    Ok(GatherDims {
+        offset_dims: operation.integers("offset_dims")?,
+        collapsed_slice_dims: operation.integers("collapsed_slice_dims")?,
+        start_index_map: operation.integers("start_index_map")?,
+        operand_batching_dims: operation.integers("operand_batching_dims")?,
+        start_indices_batching_dims: operation.integers("start_indices_batching_dims")?,
+        index_vector_dim: operation.integer_or_zero("index_vector_dim")?,
+        slice_sizes: operation.integers("slice_sizes")?,
+        indices_are_sorted: operation.flag("indices_are_sorted")?,
+    })
+}

@@ -1,0 +1,32 @@
+//! Types as shapes.
+
+use fusebox_core::hlo::Shape;
+
+use crate::program::Type;
+
+/// Tuples with more elements than this, nested ones included, are refused.
+const MOST_ELEMENTS: usize = 1 << 16;
+
+/// Returns the shape of values of a type.
+///
+/// # Errors
+/// Returns why fusebox does not support the type.
+pub(super) fn shape(r#type: &Type) -> Result<Shape, String> {
+    bounded(r#type, &mut MOST_ELEMENTS.clone())
+}
+
+fn bounded(r#type: &Type, left: &mut usize) -> Result<Shape, String> {
+    *left = left.checked_sub(1).ok_or_else(|| format!("a tuple has more than {MOST_ELEMENTS} elements"))?;
+    match r#type {
+        Type::Array { element, dims } => match dims.iter().copied().collect::<Option<Vec<i64>>>() {
+            Some(dims) => Ok(Shape::array(*element, dims)),
+            None => Err("sizes that are not known before the program runs are not supported".into()),
+        },
+        Type::Token => Ok(Shape::Token),
+        Type::Tuple(elements) => {
+            Ok(Shape::Tuple(elements.iter().map(|element| bounded(element, left)).collect::<Result<_, _>>()?))
+        }
+        Type::Unsupported(name) => Err(format!("the type {name} is not supported")),
+        Type::Element(_) | Type::Function { .. } | Type::None => Err("a value has a type without values".into()),
+    }
+}
