@@ -6,6 +6,7 @@ mod kernel_ir;
 mod modules;
 mod npz;
 mod programs;
+mod stablehlo;
 
 use fusebox_compiler::CompileError;
 
@@ -13,7 +14,7 @@ use crate::Target;
 use crate::seeds::Seeds;
 
 /// All targets, in the order in which they run.
-pub const NAMES: [&str; 7] = ["text", "proto", "npz", "executables", "answers", "kernel-ir", "programs"];
+pub const NAMES: [&str; 8] = ["text", "proto", "stablehlo", "npz", "executables", "answers", "kernel-ir", "programs"];
 
 /// Returns the target with this name.
 ///
@@ -23,6 +24,7 @@ pub fn open(name: &str, seeds: &Seeds) -> Result<Box<dyn Target>, String> {
     Ok(match name {
         "text" => Box::new(modules::Text::new(seeds)),
         "proto" => Box::new(modules::Proto::new(seeds)),
+        "stablehlo" => Box::new(stablehlo::Stablehlo::new().map_err(|error| error.to_string())?),
         "npz" => Box::new(npz::Npz::new().map_err(|error| error.to_string())?),
         "executables" => Box::new(executables::Executables::new(seeds)?),
         "answers" => Box::new(answers::Answers::new(seeds)),

@@ -70,7 +70,8 @@ pub enum Command {
 /// Arguments that all commands that compile a module have in common.
 #[derive(Clone, Debug, Args)]
 pub struct CommonArguments {
-    /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), or - for text on standard input
+    /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), StableHLO (.mlir, .mlirbc,
+    /// .jax_export), or - for HLO text on standard input
     pub module: PathBuf,
     #[command(flatten)]
     pub compiling: CompilationArguments,
@@ -330,7 +331,8 @@ pub struct Repro {
 /// `fusebox tune`
 #[derive(Debug, Args)]
 pub struct Tune {
-    /// HLO text (.hlo, .txt), or serialised HloModuleProtos (.pb)
+    /// HLO text (.hlo, .txt), serialised HloModuleProtos (.pb), or StableHLO (.mlir, .mlirbc,
+    /// .jax_export)
     #[arg(required_unless_present = "import")]
     pub modules: Vec<PathBuf>,
     #[command(flatten)]
@@ -507,7 +509,8 @@ pub struct Explain {
 /// `fusebox indexing`
 #[derive(Debug, Args)]
 pub struct Indexing {
-    /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), or - for text on standard input
+    /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), StableHLO (.mlir, .mlirbc,
+    /// .jax_export), or - for HLO text on standard input
     pub module: PathBuf,
     /// Size limit of the module: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]

@@ -13,9 +13,6 @@ pub fn of_file(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
         let bytes = fusebox_files::read_stream("standard input", std::io::stdin().lock(), limit)?;
         return Ok(Source::new("<stdin>".into(), bytes, Format::Text));
     }
-    let format = match path.extension().and_then(|e| e.to_str()) {
-        Some("pb") => Format::Proto,
-        _ => Format::Text,
-    };
+    let format = Format::of_extension(path.extension().and_then(|it| it.to_str()).unwrap_or_default());
     Ok(Source::new(path.display().to_string(), fusebox_files::read(path, limit)?, format))
 }

@@ -1,4 +1,4 @@
-//! The user's module as text or protobuf.
+//! The user's module as text, protobuf or StableHLO.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,6 +7,8 @@ use fusebox_core::hlo::{
     Diagnostic, Elided, Module, ParseOptions, Span, check_call_depth, parse_module_with, read_proto, verify,
 };
 
+use fusebox_stablehlo::{artifact_in_export, is_bytecode, read_bytecode, read_text, to_hlo};
+
 use crate::CompileError;
 
 /// The bytes of a module, and the file from which they come.
@@ -14,7 +16,7 @@ use crate::CompileError;
 pub struct Source {
     /// Name of the file, for diagnostics.
     pub name: String,
-    /// HLO text, or a serialised HloModuleProto.
+    /// The module in its format.
     pub bytes: Vec<u8>,
     /// Format of the bytes.
     pub format: Format,
@@ -31,6 +33,28 @@ pub enum Format {
     Text,
     /// Serialised HloModuleProto.
     Proto,
+    /// StableHLO: text, a portable artifact, or a file of `jax.export`.
+    Stablehlo,
+}
+
+impl Format {
+    /// Returns the format of files with this extension.
+    pub fn of_extension(extension: &str) -> Format {
+        match extension {
+            "pb" => Format::Proto,
+            "mlir" | "mlirbc" | "jax_export" => Format::Stablehlo,
+            _ => Format::Text,
+        }
+    }
+
+    /// Returns an extension of files in this format.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Text => "hlo",
+            Format::Proto => "pb",
+            Format::Stablehlo => "mlir",
+        }
+    }
 }
 
 impl Source {
@@ -52,6 +76,7 @@ impl Source {
         let module = match self.format {
             Format::Text => self.parse_text()?,
             Format::Proto => self.read_proto()?,
+            Format::Stablehlo => self.read_stablehlo()?,
         };
         verify(&module).map_err(CompileError::Module)?;
         check_call_depth(&module).map_err(|fault| CompileError::Module(vec![fault]))?;
@@ -89,6 +114,17 @@ impl Source {
     fn fault(&self, message: String) -> Diagnostic {
         let (file, source_line) = (self.name.clone(), String::new());
         Diagnostic { file, span: Span::default(), subject: None, message, source_line }
+    }
+
+    fn read_stablehlo(&self) -> Result<Module, CompileError> {
+        let program = if let Some(artifact) = artifact_in_export(&self.bytes) {
+            read_bytecode(artifact, &self.name)
+        } else if is_bytecode(&self.bytes) {
+            read_bytecode(&self.bytes, &self.name)
+        } else {
+            read_text(&String::from_utf8_lossy(&self.bytes), &self.name)
+        };
+        program.and_then(|program| to_hlo(&program)).map_err(|error| CompileError::Module(vec![error.into()]))
     }
 
     fn read_proto(&self) -> Result<Module, CompileError> {

@@ -1,5 +1,6 @@
 //! Errors of reading StableHLO.
 
+use fusebox_core::hlo::{Diagnostic, Span};
 use fusebox_edit::EditError;
 use thiserror::Error;
 
@@ -38,4 +39,29 @@ pub enum StablehloError {
     /// An operation whose operands, attributes and results do not fit together.
     #[error("{0}")]
     Invalid(#[from] EditError),
+}
+
+impl From<StablehloError> for Diagnostic {
+    fn from(error: StablehloError) -> Diagnostic {
+        let at = |file: String, span, subject, message| Diagnostic {
+            file,
+            span,
+            subject,
+            message,
+            source_line: String::new(),
+        };
+        match error {
+            StablehloError::Damaged { file, offset, message } => {
+                at(file, Span::default(), None, format!("byte {offset}: {message}"))
+            }
+            StablehloError::Text { file, line, column, message } => {
+                let span = Span { line: line as u32, column: column as u32 };
+                at(file, span, None, message)
+            }
+            StablehloError::Unsupported { location, operation, message } => {
+                at(location, Span::default(), Some(operation), message)
+            }
+            StablehloError::Invalid(EditError(diagnostic)) => diagnostic,
+        }
+    }
 }

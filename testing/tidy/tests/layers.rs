@@ -48,6 +48,7 @@ fn allowed(name: &str) -> &'static [&'static str] {
         "fusebox-core" => &["fusebox-hlo", "fusebox-indexing", "fusebox-kernel-ir"],
         "fusebox-lowering" => &["fusebox-core", "fusebox-kernel-text"],
         "fusebox-plugins" => &["fusebox-core", "fusebox-files", "fusebox-prediction"],
+        "fusebox-stablehlo" => &["fusebox-core", "fusebox-edit"],
         "fusebox-configuration" => &["fusebox-files", "fusebox-plugins"],
         "fusebox-runtime" => &["fusebox-core", "fusebox-files", "fusebox-routines"],
         "fusebox-run" => &["fusebox-core", "fusebox-files", "fusebox-runtime"],
@@ -62,6 +63,7 @@ fn allowed(name: &str) -> &'static [&'static str] {
             "fusebox-prediction",
             "fusebox-routines",
             "fusebox-runtime",
+            "fusebox-stablehlo",
         ],
         _ => &["fusebox-core"],
     }

@@ -10,7 +10,7 @@ use object::elf::{ELF_NOTE_GNU, FileHeader64, NT_GNU_BUILD_ID};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache};
 
-use crate::{Emitters, Format, Options, Source};
+use crate::{Emitters, Options, Source};
 
 /// Path of the running program.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -22,13 +22,9 @@ const THIS_PROGRAM: &str = "/proc/self/exe";
 pub fn of_program(source: &Source, options: &Options) -> Result<Key, String> {
     let Source { name: _, bytes, format, elided, module } = source;
     let Options { target, device, emitters, threads, departures, memory_limit, .. } = options;
-    let format = match format {
-        Format::Text => "text",
-        Format::Proto => "proto",
-    };
     let passes = &departures.without_passes;
-    let compilation = format!("{elided:?} {module:?} {device:?} {threads} {passes:?} {memory_limit:?}");
-    let key = begun("program", target)?.and(bytes).and(format).and(compilation);
+    let compilation = format!("{format:?} {elided:?} {module:?} {device:?} {threads} {passes:?} {memory_limit:?}");
+    let key = begun("program", target)?.and(bytes).and(compilation);
     with_emitters(key, emitters)
 }
 

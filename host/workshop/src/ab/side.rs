@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use fusebox_compiler::{Dump, Emitters, Format, Options, Selected, Source};
+use fusebox_compiler::{Dump, Emitters, Options, Selected, Source};
 use fusebox_lowering::{MlirPasses, Stage};
 use fusebox_runtime::{Access, CodeImage, Executable, Target};
 use object::{Object, ObjectSection, SectionKind};
@@ -101,7 +101,7 @@ fn compile_with_program(
 ) -> Result<CompiledSide, WorkshopError> {
     let no_folder = |source| WorkshopError::System { what: "a folder for what another fusebox compiles", source };
     let folder = tempfile::tempdir().map_err(no_folder)?;
-    let module = folder.path().join(if source.format == Format::Proto { "module.pb" } else { "module.hlo" });
+    let module = folder.path().join(format!("module.{}", source.format.extension()));
     fusebox_files::write(&module, &source.bytes)?;
     let ask = |emit: &str| {
         let output = folder.path().join(emit);
