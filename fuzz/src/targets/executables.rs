@@ -18,7 +18,7 @@ use crate::{Outcome, Target, mutate};
 /// Approximate number of modules that are compiled at the start.
 const MOST_SEEDS: usize = 8;
 /// Number of bytes that precede the digest in the file: magic, version and length. See
-/// `host/runtime/src/format.rs`.
+/// `host/runtime/src/executable/format.rs`.
 const PREFIX: usize = 20;
 /// Number of bytes that precede the data in the file.
 const HEADER: usize = PREFIX + 32;

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::instruction_sets::or_without;
+use crate::processor::or_without;
 
 /// The reason why an executable cannot be loaded on this machine.
 #[derive(Debug, Error)]
@@ -117,4 +117,25 @@ pub enum RunError {
         /// One line per fault.
         report: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LoadError;
+    use crate::processor::{TILES_OF_BF16, TILES_OF_INT8};
+
+    #[test]
+    fn missing_instruction_sets_are_named_with_a_target_that_does_without() {
+        let refused = |missing: &[&str]| {
+            LoadError::Processor { missing: missing.iter().map(ToString::to_string).collect() }.to_string()
+        };
+        let needs_bytes = refused(&[TILES_OF_INT8]);
+        assert!(needs_bytes.contains("with amx-int8,") && needs_bytes.contains("compile the module again"));
+        let needs_tiles = refused(&[TILES_OF_BF16, TILES_OF_INT8]);
+        assert!(needs_tiles.contains("amx-bf16, amx-int8") && needs_tiles.contains("cpu,-amx"), "{needs_tiles}");
+        let needs_more = refused(&["avx512f", "amx-int8"]);
+        assert!(needs_more.contains("with avx512f, amx-int8,") && needs_more.contains("cpu,-avx512"), "{needs_more}");
+        let needs_avx2 = refused(&["avx2", "avx512f"]);
+        assert!(!needs_avx2.contains("--target"), "{needs_avx2}");
+    }
 }

@@ -4,64 +4,39 @@
 //! Executable (bytes)  ->  load: link objects, allocate buffers  ->  Program  ->  run thunks  ->  Literal
 //! ```
 //!
-//! The modules below are in the order in which data passes through them.
+//! The folders below are in the order in which data passes through them. A folder uses only the
+//! folders above it. All folders may use the errors.
+//!
+//! ```text
+//! executable   plain data: the format of files, and its checks
+//! processor    this machine's processor: properties, threads, speed
+//! values       buffers, literals, files of arrays
+//! code         loaded code: kernels and host operations, immutable
+//! machine      execution of thunks: cpu, simulator, GPUs
+//! program      a loaded executable with its inputs and its result
+//! ```
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 
-mod check;
 mod executable;
-mod format;
-mod nesting;
-mod target;
-mod value;
-
-mod affinity;
-mod loader;
-mod memory;
-mod pool;
-
-mod comparator;
-mod host_op;
-mod kernel;
-mod simt;
-mod subnormals;
-mod sweeps;
-
-mod cuda;
-mod donation;
-mod host;
-mod options;
 mod processor;
+mod values;
+
+mod code;
+mod machine;
 mod program;
-mod repeated;
-mod thunks;
-mod watchdog;
 
 mod error;
-mod instruction_sets;
-mod measure;
-mod peak;
-mod within_bounds;
 
-pub mod npz;
-
-pub use affinity::PinnedThread;
-pub use cuda::describe_gpu;
+pub use code::Watchdog;
 pub use error::{LoadError, RunError};
 pub use executable::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, DynamicSize, Executable, HostKernel, HostOp,
-    KernelArgument, KernelImage, Slice, Thunk,
+    Access, Allocation, AllocationKind, Binding, CodeImage, DynamicSize, Executable, FormatError, HostKernel, HostOp,
+    KernelArgument, KernelImage, Slice, Target, Thunk, ValueShape,
 };
-pub use format::FormatError;
-pub use host::PART_BYTES;
-pub use instruction_sets::{TILES_OF_BF16, TILES_OF_INT8};
-pub use measure::{Effort, Timing, measure};
-pub use memory::{Buffer, Sweep, SweepAccess};
-pub use options::Options;
-pub use peak::operations_per_second;
-pub use processor::describe_cpu;
-pub use program::Program;
-pub use simt::{LaunchReads, ThreadOrder, trace_reads};
-pub use target::Target;
-pub use value::ValueShape;
-pub use watchdog::Watchdog;
+pub use machine::{LaunchReads, Options, PART_BYTES, ThreadOrder, describe_gpu, trace_reads};
+pub use processor::{
+    PinnedThread, Sweep, SweepAccess, TILES_OF_BF16, TILES_OF_INT8, describe_cpu, operations_per_second,
+};
+pub use program::{Effort, Program, Timing, measure};
+pub use values::{Buffer, npz};

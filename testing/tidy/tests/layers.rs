@@ -151,6 +151,25 @@ fn files_use_each_other_in_one_direction() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Crates whose folders have an order: each folder uses only the folders before it.
+const FOLDERS_IN_ORDER: &[(&str, &[&str])] =
+    &[("fusebox-runtime", &["executable", "processor", "values", "code", "machine", "program"])];
+
+#[test]
+fn folders_use_only_the_folders_before_them() {
+    let members = members();
+    for (name, folders) in FOLDERS_IN_ORDER {
+        let sources = members[*name].0.join("src");
+        let place = |file: &str| folders.iter().position(|folder| file.split("::").next() == Some(folder));
+        let uses = file_uses(&sources);
+        assert!(folders.iter().all(|folder| uses.contains_key(*folder)), "{name} has no such folders");
+        for (file, used) in uses.iter().flat_map(|(file, used)| used.iter().map(move |used| (file, used))) {
+            let (Some(own), Some(other)) = (place(file), place(used)) else { continue };
+            assert!(other <= own, "{name}: {file} uses {used}, whose folder comes later");
+        }
+    }
+}
+
 /// Returns the files that a file uses, directly or through other files.
 fn reachable(uses: &BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<String> {
     let (mut found, mut open) = (BTreeSet::new(), vec![from.to_owned()]);

@@ -1,0 +1,21 @@
+//! The code of an executable in a form that can be called. The functions of kernels and the
+//! routines of host operations do not change after they are loaded. They know nothing of the
+//! program's memory: each call passes addresses or bytes.
+//!
+//! ```text
+//! loader       object file -> executable memory
+//! kernel       the functions of kernels
+//! watchdog     reports kernels that do not end
+//! host_op      routines for the operations without kernels   comparator
+//! ```
+
+mod comparator;
+mod host_op;
+mod kernel;
+mod loader;
+mod watchdog;
+
+pub use host_op::{LoadedHostOp, check_steps};
+pub use kernel::{CpuFunction, LoadedKernel, SimtFunction};
+pub use loader::LoadedObject;
+pub use watchdog::{Watch, Watchdog};

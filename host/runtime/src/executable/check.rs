@@ -1,0 +1,216 @@
+//! Checks the data of an untrusted executable before it runs. Checks that every index is in range,
+//! that every slice is inside its allocation, and that sizes agree. Does not check the machine
+//! code.
+
+use fusebox_core::hlo::{ArrayShape, Shape};
+
+use super::Executable;
+use super::allocation::{ALIGNMENT, Allocation, AllocationKind, Slice};
+use super::binding::{Binding, DynamicSize};
+use super::image::{Access, KernelImage};
+use super::nesting::{DEEPEST, too_deep};
+use super::target::Target;
+use super::thunk::Thunk;
+use super::value_shape::ValueShape;
+
+/// Maximum number of threads in a block. No GPU allows more.
+const MOST_THREADS: u32 = 1024;
+
+impl Executable {
+    /// Checks the executable. The error describes the first inconsistency.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.allocations.iter().try_for_each(check_allocation)?;
+        self.kernels.iter().try_for_each(|kernel| self.check_kernel(kernel))?;
+        for parameter in &self.parameters {
+            self.check_binding(parameter)?;
+            let sizes = parameter.sizes.iter().map(|size| &size.at);
+            parameter.leaves.iter().chain(sizes).try_for_each(|leaf| self.check_input(leaf))?;
+        }
+        self.check_binding(&self.result)?;
+        self.check_thunks(&self.thunks, 0)
+    }
+
+    fn check_kernel(&self, kernel: &KernelImage) -> Result<(), String> {
+        in_range("code image", kernel.code, self.code.len())?;
+        let most_blocks = if self.target == Target::Cpu { i64::MAX as u64 } else { i32::MAX as u64 };
+        if kernel.blocks > most_blocks || !(1..=MOST_THREADS).contains(&kernel.threads_per_block) {
+            let (blocks, threads) = (kernel.blocks, kernel.threads_per_block);
+            return Err(format!("kernel {} is launched with {blocks} blocks of {threads} threads", kernel.symbol));
+        }
+        let is_whole = |bytes: u64, element: u32| element > 0 && bytes.is_multiple_of(u64::from(element));
+        match kernel.arguments.iter().position(|it| !is_whole(it.bytes, it.element_bytes)) {
+            Some(number) => Err(format!("argument {number} of kernel {} is no array of its elements", kernel.symbol)),
+            None => Ok(()),
+        }
+    }
+
+    fn check_binding(&self, binding: &Binding) -> Result<(), String> {
+        check_depth(&binding.shape, 0)?;
+        let shape = binding.shape.to_shape().ok_or("an interface shape is invalid")?;
+        let sizes: Vec<u64> =
+            shape.leaves().iter().filter_map(|s| s.as_array()).map(|a| a.byte_size() as u64).collect();
+        if sizes.len() != binding.leaves.len() {
+            return Err("an interface value has the wrong number of leaves".into());
+        }
+        for (size, slice) in sizes.iter().zip(&binding.leaves) {
+            self.check_slice(slice)?;
+            if *size != slice.bytes {
+                return Err("an interface buffer has the wrong size".into());
+            }
+        }
+        let arrays: Vec<&ArrayShape> = shape.leaves().into_iter().filter_map(Shape::as_array).collect();
+        binding.sizes.iter().try_for_each(|size| self.check_dynamic_size(size, &arrays))
+    }
+
+    fn check_dynamic_size(&self, size: &DynamicSize, arrays: &[&ArrayShape]) -> Result<(), String> {
+        self.check_slice(&size.at)?;
+        let bound = arrays.get(size.leaf as usize).and_then(|array| array.dims.get(size.dimension as usize));
+        match bound.ok_or("a dynamic size is of a dimension that does not exist")? {
+            _ if size.at.bytes != size_of::<i32>() as u64 => Err("a dynamic size is no s32".into()),
+            &bound if i32::try_from(bound).is_err() => Err("a dynamic size has a bound beyond s32".into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks the allocation of an input. A donated input must occupy a whole allocation, because
+    /// [`Program::donate`](crate::Program::donate) exchanges whole allocations.
+    fn check_input(&self, leaf: &Slice) -> Result<(), String> {
+        match self.allocations.get(leaf.allocation as usize) {
+            Some(Allocation { kind: AllocationKind::Parameter, .. }) => Ok(()),
+            Some(Allocation { kind: AllocationKind::Donated, bytes }) if *bytes == leaf.bytes => Ok(()),
+            _ => Err("a parameter's memory is used for something else".into()),
+        }
+    }
+
+    fn check_thunks(&self, thunks: &[Thunk], depth: usize) -> Result<(), String> {
+        if depth > DEEPEST {
+            return Err(too_deep());
+        }
+        for thunk in thunks {
+            self.check_thunk(thunk)?;
+            for (_, nested) in thunk.nested() {
+                self.check_thunks(nested, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_thunk(&self, thunk: &Thunk) -> Result<(), String> {
+        match thunk {
+            Thunk::Kernel { kernel, arguments } => self.check_launch(*kernel, arguments),
+            Thunk::Copy { from, to } => self.check_copy(from, to),
+            Thunk::HostOp { op, arguments, results } => {
+                in_range("host operation", *op, self.host_ops.len())?;
+                arguments.iter().try_for_each(|s| self.check_slice(s))?;
+                results.iter().try_for_each(|s| self.check_written(s))?;
+                check_disjoint(arguments, results)
+            }
+            Thunk::While { name, predicate, .. } => {
+                self.check_slice(predicate)?;
+                match predicate.bytes {
+                    1 => Ok(()),
+                    bytes => Err(format!("the predicate of loop {name} has {bytes} bytes")),
+                }
+            }
+            Thunk::Conditional { name, index, branches } => {
+                self.check_slice(index)?;
+                match (index.bytes, branches.len()) {
+                    (1, 2) | (4, 1..) => Ok(()),
+                    (bytes, count) => {
+                        Err(format!("conditional {name} has an index of {bytes} bytes for {count} branches"))
+                    }
+                }
+            }
+        }
+    }
+
+    fn check_launch(&self, kernel: u32, arguments: &[Slice]) -> Result<(), String> {
+        in_range("kernel", kernel, self.kernels.len())?;
+        let expected = &self.kernels[kernel as usize].arguments;
+        if expected.len() != arguments.len() {
+            return Err("a launch has the wrong number of arguments".into());
+        }
+        for (argument, slice) in expected.iter().zip(arguments) {
+            if argument.bytes != slice.bytes {
+                return Err("a launch has an argument of the wrong size".into());
+            }
+            match argument.access {
+                Access::Read => self.check_slice(slice)?,
+                Access::WriteOnce | Access::InPlace | Access::Update => self.check_written(slice)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn check_copy(&self, from: &Slice, to: &Slice) -> Result<(), String> {
+        self.check_slice(from)?;
+        self.check_written(to)?;
+        if from.bytes != to.bytes || from.overlaps(to) {
+            return Err("a copy's ends differ in size or overlap".into());
+        }
+        Ok(())
+    }
+
+    fn check_written(&self, slice: &Slice) -> Result<(), String> {
+        self.check_slice(slice)?;
+        if self.kind(slice).is_some_and(AllocationKind::is_writable) {
+            Ok(())
+        } else {
+            Err("a step writes to a parameter or a constant".into())
+        }
+    }
+
+    fn check_slice(&self, slice: &Slice) -> Result<(), String> {
+        in_range("allocation", slice.allocation, self.allocations.len())?;
+        let end = slice.offset.checked_add(slice.bytes).ok_or("a slice is too long")?;
+        if end > self.allocations[slice.allocation as usize].bytes {
+            return Err("a slice leaves its allocation".into());
+        }
+        if slice.offset.is_multiple_of(ALIGNMENT as u64) { Ok(()) } else { Err("a slice is not aligned".into()) }
+    }
+
+    fn kind(&self, slice: &Slice) -> Option<&AllocationKind> {
+        self.allocations.get(slice.allocation as usize).map(|allocation| &allocation.kind)
+    }
+}
+
+/// Checks that no result overlaps an argument or another result. This is required because a routine
+/// writes its results while it reads its arguments.
+fn check_disjoint(arguments: &[Slice], results: &[Slice]) -> Result<(), String> {
+    let start = |slice: &Slice| (slice.allocation, slice.offset);
+    let mut written: Vec<&Slice> = results.iter().filter(|slice| slice.bytes > 0).collect();
+    written.sort_by_key(|slice| start(slice));
+    // The results do not overlap each other. So among the results that start before the argument
+    // ends, only the last can overlap the argument.
+    let is_written = |argument: &Slice| {
+        let end = (argument.allocation, argument.offset + argument.bytes);
+        let before = written.partition_point(|slice| start(slice) < end);
+        argument.bytes > 0 && before > 0 && written[before - 1].overlaps(argument)
+    };
+    if written.windows(2).any(|pair| pair[0].overlaps(pair[1])) || arguments.iter().any(is_written) {
+        Err("a result of a host operation shares memory with an operand or another result".into())
+    } else {
+        Ok(())
+    }
+}
+
+fn check_allocation(allocation: &Allocation) -> Result<(), String> {
+    match &allocation.kind {
+        AllocationKind::Constant(data) if data.len() as u64 != allocation.bytes => {
+            Err("a constant's size differs from its allocation's".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_depth(shape: &ValueShape, depth: usize) -> Result<(), String> {
+    match shape {
+        _ if depth > DEEPEST => Err(too_deep()),
+        ValueShape::Tuple(elements) => elements.iter().try_for_each(|element| check_depth(element, depth + 1)),
+        ValueShape::Array(..) | ValueShape::Token => Ok(()),
+    }
+}
+
+fn in_range(what: &str, index: u32, len: usize) -> Result<(), String> {
+    if (index as usize) < len { Ok(()) } else { Err(format!("{what} {index} does not exist")) }
+}

@@ -1,0 +1,111 @@
+//! Executes thunks. Each machine implements launches, copies and host operations. The execution of
+//! sequences, loops and branches is common to all machines.
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::processor::Pool;
+use crate::{Buffer, RunError, Slice, Sweep, Thunk};
+
+/// A program that is loaded on a device, and its memory there. Callers must ensure that slices lie
+/// within their allocations, and that the two slices of a copy have equal sizes and do not overlap.
+pub trait Machine: Debug + Send + Sync {
+    /// Executes thunks and waits for their end. Returns the elapsed time.
+    fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError>;
+
+    fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError>;
+
+    fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError>;
+
+    /// Returns the bytes of a slice. Waits for the end of all work that was started before.
+    fn read(&self, slice: &Slice) -> Result<Cow<'_, [u8]>, RunError>;
+
+    /// Writes `bytes` to a slice of the same size.
+    fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError>;
+
+    /// Executes an operation by a host routine. No result may share memory with an argument or
+    /// another result.
+    fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError>;
+
+    /// Returns the buffers of the program, one per allocation. Returns an empty slice if the
+    /// program is not in host memory.
+    fn buffers(&mut self) -> &mut [Buffer] {
+        &mut []
+    }
+
+    /// Replaces the content of a whole allocation by the content of a buffer. Returns the previous
+    /// content.
+    fn exchange(&mut self, place: &Slice, buffer: Buffer) -> Result<Buffer, RunError> {
+        if let Some(own) = self.buffers().get_mut(place.allocation as usize) {
+            return Ok(std::mem::replace(own, buffer));
+        }
+        let before = Buffer::from_bytes(&self.read(place)?).ok_or(RunError::Memory { bytes: place.bytes })?;
+        self.write(place, buffer.as_slice())?;
+        Ok(before)
+    }
+
+    /// Evicts the program's memory from all caches.
+    fn evict(&mut self) -> Result<(), RunError>;
+
+    /// Sweeps once over the start of the program's first buffer, with all threads. Returns the
+    /// elapsed time. Returns `None` for targets other than cpu.
+    fn sweep(&mut self, _: Sweep) -> Option<Duration> {
+        None
+    }
+
+    /// Returns the thread pool that executes kernels. Returns `None` for targets other than cpu.
+    fn pool(&self) -> Option<Arc<Pool>> {
+        None
+    }
+
+    fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        in_order(self, thunks, &mut |machine, thunk| machine.step(thunk))
+    }
+
+    fn step(&mut self, thunk: &Thunk) -> Result<(), RunError> {
+        match thunk {
+            Thunk::Kernel { kernel, arguments } => self.launch(*kernel, arguments),
+            Thunk::Copy { from, to } => self.copy(from, to),
+            Thunk::HostOp { op, arguments, results } => self.host_op(*op, arguments, results),
+            Thunk::While { .. } | Thunk::Conditional { .. } => self.run(std::slice::from_ref(thunk)),
+        }
+    }
+}
+
+/// Executes a sequence of thunks. Executes loops and branches itself, and calls `step` for every
+/// other thunk.
+pub fn in_order<'t, M: Machine + ?Sized>(
+    machine: &mut M,
+    thunks: &'t [Thunk],
+    step: &mut dyn FnMut(&mut M, &'t Thunk) -> Result<(), RunError>,
+) -> Result<(), RunError> {
+    thunks.iter().try_for_each(|thunk| match thunk {
+        Thunk::While { condition, predicate, body, .. } => loop {
+            in_order(machine, condition, step)?;
+            if machine.read(predicate)?[0] == 0 {
+                return Ok(());
+            }
+            in_order(machine, body, step)?;
+        },
+        Thunk::Conditional { index, branches, .. } => {
+            let taken = branch_taken(&machine.read(index)?, branches.len());
+            in_order(machine, &branches[taken], step)
+        }
+        single => step(machine, single),
+    })
+}
+
+/// Returns the number of the branch that a conditional with `count` branches takes. `index` holds
+/// the bytes of the selecting value. A true `pred` selects branch 0, and a false `pred` branch 1.
+/// An `s32` is the number of the branch, and a number out of range selects the last branch.
+pub fn branch_taken(index: &[u8], count: usize) -> usize {
+    let last = count - 1;
+    let choice = match *index {
+        [pred] => usize::from(pred == 0),
+        [a, b, c, d] => usize::try_from(i32::from_le_bytes([a, b, c, d])).unwrap_or(last),
+        _ => last,
+    };
+    choice.min(last)
+}
