@@ -13,6 +13,7 @@ use crate::emitter::{EmitError, Fusion, Kernel, KernelCode, SubgraphCall, Subgra
 use crate::hlo::{ArrayShape, InstrId, Shape};
 use crate::ir::symbol_part;
 
+#[doc(inline)]
 pub use crate::ir::builder::*;
 
 /// Builder of a kernel's entry function. The arguments of the function are the fusion's parameters

@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use fusebox_core::emitter::LaunchDimensions;
-use fusebox_core::ir::{self, Attribute, FastMath, Function, Region};
+use fusebox_core::ir::{Attribute, FastMath, Function, Region};
 
 use crate::error::{Diagnostic, LoweringError};
 use crate::{Argument, KernelSource, mlir};
