@@ -6,12 +6,12 @@ cd "$(dirname "$0")/.."
 seed=${1:-1}
 
 export FUSEBOX_FUSION_SEED=$seed FUSEBOX_FUSIONS=20000
-cargo test -p fusebox --test random_fusions
+cargo test -p fusebox --test all random_fusions::
 export FUSEBOX_PRODUCT_SEED=$seed FUSEBOX_PRODUCTS=600 FUSEBOX_CONVOLUTION_SEED=$seed FUSEBOX_CONVOLUTIONS=600
 cargo test -p fusebox-emitter-contraction --test all
 export FUSEBOX_MATRICES=1300
-cargo test -p fusebox-routines --test linalg
+cargo test -p fusebox-routines --test all linalg::
 export FUSEBOX_KILLS=400
-cargo test -p fusebox --test kills
+cargo test -p fusebox --test all kills::
 export FUSEBOX_FUZZ_SEED=$seed FUSEBOX_FUZZ_SECONDS=120
-cargo test -p fusebox-fuzz --test seconds
+cargo test -p fusebox-fuzz --test all seconds::

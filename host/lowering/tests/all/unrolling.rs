@@ -1,0 +1,67 @@
+//! Checks which loops lowering unrolls.
+
+use crate::jit::{source, stages_of};
+use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
+use fusebox_lowering::{Stage, Target};
+
+/// Returns the text of a kernel after one stage. This stage unrolls short loops and marks the other
+/// loops for LLVM.
+fn indices(b: FunctionBuilder, bytes: u64) -> String {
+    let kernel = source("k", &b.finish().unwrap().to_string(), &[bytes], 1, 1, 1);
+    stages_of(&kernel, &Target::cpu()).unwrap().1.get(Stage::Indices).to_owned()
+}
+
+/// Returns a loop of four iterations that contains a loop of a thousand iterations. The body of the
+/// inner loop has `additions` additions.
+fn nest(additions: i64) -> String {
+    let mut b = FunctionBuilder::new("k");
+    let output = b.argument(Type::tensor(&[4, 1000], Scalar::I32));
+    let (zero, one, outer, inner) = (b.index(0), b.index(1), b.index(4), b.index(1000));
+    let written = b.scf_for(zero, outer, one, &[output], |b, row, output| {
+        b.scf_for(zero, inner, one, output, |b, column, output| {
+            let value = b.extract(output[0], &[row, column]);
+            let sum = (0..additions).fold(value, |sum, _| {
+                let doubled = b.addi(sum, sum);
+                b.xori(doubled, value)
+            });
+            vec![b.insert(sum, output[0], &[row, column])]
+        })
+    });
+    b.ret(&written);
+    indices(b, 16000)
+}
+
+/// Returns a loop of a thousand iterations. Each iteration processes `lanes` elements.
+fn doubled(lanes: i64) -> String {
+    let mut b = FunctionBuilder::new("k");
+    let output = b.argument(Type::tensor(&[1000, lanes], Scalar::I32));
+    let (zero, one, turns) = (b.index(0), b.index(1), b.index(1000));
+    let written = b.scf_for(zero, turns, one, &[output], |b, row, output| {
+        let value = match lanes {
+            1 => b.extract(output[0], &[row, zero]),
+            _ => b.vector_read(output[0], &[row, zero], lanes),
+        };
+        let sum = b.addi(value, value);
+        vec![match lanes {
+            1 => b.insert(sum, output[0], &[row, zero]),
+            _ => b.vector_write(sum, output[0], &[row, zero]),
+        }]
+    });
+    b.ret(&written);
+    indices(b, 4000 * lanes as u64)
+}
+
+#[test]
+fn a_short_nest_is_unrolled_and_a_long_one_is_not() {
+    let (short, long) = (nest(10), nest(100));
+    let loops = |text: &str| text.matches("scf.for").count();
+    assert!(loops(&short) == 4 && !short.contains("never"), "{short}");
+    assert!(loops(&long) == 2 && long.contains(r#"fusebox.unroll = "never""#), "{long}");
+}
+
+#[test]
+fn loops_over_vectors_stay_loops_and_those_over_elements_are_left_to_the_vectoriser() {
+    let (elements, vectors) = (doubled(1), doubled(16));
+    assert!(!elements.contains("fusebox.unroll"), "{elements}");
+    assert!(vectors.contains(r#"fusebox.unroll = "never""#), "{vectors}");
+}
