@@ -4,8 +4,6 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use procfs::process::Process;
-
 /// Number of iterations of the loop that measures the processor's speed. All iterations together
 /// take some tens of microseconds.
 const TURNS: u64 = 20_000;
@@ -63,7 +61,50 @@ fn calibration() -> Duration {
 /// Returns the total time for which threads of this process were ready to run, but had no
 /// processor. Returns 0 if the system does not report this time.
 fn waiting() -> Duration {
-    let tasks = Process::myself().and_then(|process| process.tasks());
-    let of_each = tasks.into_iter().flatten().filter_map(|task| task.ok()?.schedstat().ok());
-    of_each.map(|known| Duration::from_nanos(known.run_delay)).sum()
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let reports = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("schedstat")).ok());
+    reports.filter_map(|report| time_without_processor(&report)).sum()
+}
+
+/// Returns the time that a report of Linux's scheduler on a thread contains. A report has three
+/// numbers: the nanoseconds on a processor, the nanoseconds without, and the number of time slices.
+fn time_without_processor(report: &str) -> Option<Duration> {
+    report.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{time_without_processor, waiting};
+
+    #[test]
+    fn reports_of_the_scheduler_are_understood() {
+        assert_eq!(time_without_processor("93212345 1500 27\n"), Some(Duration::from_nanos(1500)));
+        assert_eq!(time_without_processor("0 0 0\n"), Some(Duration::ZERO));
+        assert_eq!(time_without_processor(""), None);
+        assert_eq!(time_without_processor("1 x 2"), None);
+    }
+
+    #[test]
+    fn threads_that_share_a_processor_wait_for_it() {
+        if !std::path::Path::new("/proc/self/schedstat").exists() {
+            return eprintln!("skipped: this system does not report how long threads wait");
+        }
+        let count = 4 * std::thread::available_parallelism().map_or(1, usize::from);
+        let done = std::sync::Barrier::new(count + 1);
+        std::thread::scope(|scope| {
+            for _ in 0..count {
+                scope.spawn(|| {
+                    super::calibration();
+                    done.wait();
+                    done.wait();
+                });
+            }
+            done.wait();
+            let waited = waiting();
+            done.wait();
+            assert!(waited > Duration::ZERO);
+        });
+    }
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use fusebox_compiler::Options;
 use fusebox_lowering::Runner;
-use procfs::{CpuInfo, Current};
 use sha2::{Digest, Sha256};
 
 use super::contenders::find;
@@ -20,13 +19,19 @@ pub fn device(options: &Options) -> String {
     let parts = match options.target.runner() {
         // Plans do not depend on the number of threads, but the time of a program does.
         Some(Runner::Cpu) => {
-            let info = CpuInfo::current().ok();
-            let model = info.as_ref().and_then(|info| info.model_name(0)).map(|name| format!(" {name},"));
+            let known = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+            let model = model_name(&known).map(|name| format!(" {name},"));
             format!("{} {} threads", model.unwrap_or_default(), options.threads)
         }
         _ => format!(" {} cores", device.core_count),
     };
     format!("{}:{parts}, {digest}", options.target)
+}
+
+/// Returns the model of the first processor in the text of `/proc/cpuinfo`.
+fn model_name(text: &str) -> Option<&str> {
+    let mut fields = text.lines().filter_map(|line| line.split_once(':'));
+    fields.find(|(key, _)| key.trim() == "model name").map(|(_, name)| name.trim())
 }
 
 /// Adds the stored choices for the device of a compilation to its options. Omits a choice if its
@@ -49,4 +54,16 @@ pub fn load(path: &Path, options: &mut Options) -> Result<(), DatabaseError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::model_name;
+
+    #[test]
+    fn a_device_has_the_name_of_its_first_processor() {
+        let text = "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9B14\n\nmodel name\t: Other\n";
+        assert_eq!(model_name(text), Some("AMD EPYC 9B14"));
+        assert_eq!(model_name("processor\t: 0\nBogoMIPS\t: 50.00\n"), None);
+    }
 }
