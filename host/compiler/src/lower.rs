@@ -11,6 +11,7 @@ use fusebox_lowering::{
     Argument, Code, Composite, KernelSource, LoweringError, NoStages, Rewritten, Stage, Stages, Step, Target,
 };
 use fusebox_runtime::{Access, KernelArgument, KernelImage};
+use fusebox_thunks::all;
 
 use crate::cache;
 use crate::progress::Advance;
@@ -190,11 +191,11 @@ fn parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<KernelBa
 /// Returns the numbers of the kernels that a composite calls.
 fn called(composite: &Composite, numbers: &HashMap<&str, usize>) -> Vec<usize> {
     let mut called = BTreeSet::new();
-    composite.walk(&mut |step| {
+    for step in all(&composite.steps) {
         if let Step::Kernel { kernel, .. } = step {
             called.extend(numbers.get(kernel.as_str()));
         }
-    });
+    }
     called.into_iter().collect()
 }
 

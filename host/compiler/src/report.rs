@@ -1,5 +1,6 @@
 //! Prints decisions as text, for dumps and `explain`.
 
+use std::convert::Infallible;
 use std::fmt::Write;
 
 use fusebox_core::analysis::Hero;
@@ -7,11 +8,12 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{KernelKind, OutputPlan};
 use fusebox_core::hlo::{Instruction, Module};
 use fusebox_core::times::microseconds;
-use fusebox_lowering::{Composite, Step};
+use fusebox_lowering::Composite;
 use fusebox_plugins::{Fingerprint, Outcome};
 use fusebox_prediction::{Amount, Breakdown, Prediction, Times, breakdown};
 use fusebox_routines::Unsupported;
-use fusebox_runtime::{Executable, Thunk};
+use fusebox_runtime::Executable;
+use fusebox_thunks::{Names, print};
 
 use crate::fuse::BidRecord;
 use crate::host_operations;
@@ -155,18 +157,14 @@ pub fn thunks(executable: &Executable, composites: &[Composite]) -> String {
     for composite in composites {
         text.push_str(&self::composite(composite));
     }
-    steps(&mut text, executable, &executable.thunks, 0);
+    let host_op = |&number: &u32| {
+        let op = &executable.host_ops[number as usize];
+        format!("{} ({})", op.name, op.opcode)
+    };
+    let names =
+        Names { kernel: &|&number: &u32| executable.kernels[number as usize].symbol.clone(), host_op: &host_op };
+    print(&mut text, &executable.thunks, 0, &names);
     text
-}
-
-fn steps(text: &mut String, executable: &Executable, thunks: &[Thunk], depth: usize) {
-    for thunk in thunks {
-        let _ = writeln!(text, "{:1$}{2}", "", depth * 2, thunk.describe(executable));
-        for (name, nested) in thunk.nested() {
-            let _ = writeln!(text, "{:1$}{name}:", "", depth * 2 + 2);
-            steps(text, executable, nested, depth + 2);
-        }
-    }
 }
 
 /// Prints the buffers and steps of a loop that is compiled to one function.
@@ -177,33 +175,7 @@ pub fn composite(composite: &Composite) -> String {
     let own = own.map(|(bytes, number)| format!("own {number}: {bytes} bytes"));
     let buffers: Vec<String> = given.chain(own).collect();
     let mut text = format!("function {} ({})\n", composite.name, buffers.join(", "));
-    steps_of_composite(&mut text, &composite.steps, 1);
+    let names = Names { kernel: &String::clone, host_op: &|op: &Infallible| match *op {} };
+    print(&mut text, &composite.steps, 1, &names);
     text
-}
-
-fn steps_of_composite(text: &mut String, steps: &[Step], depth: usize) {
-    for step in steps {
-        let mut nested: Vec<(String, &[Step])> = Vec::new();
-        let line = match step {
-            Step::Kernel { kernel, buffers } => {
-                let buffers: Vec<String> = buffers.iter().map(usize::to_string).collect();
-                format!("kernel {kernel} ({})", buffers.join(", "))
-            }
-            Step::Copy { from, to } => format!("copy {from} -> {to}"),
-            Step::While { condition, predicate, body } => {
-                nested = vec![("condition".into(), condition), ("body".into(), body)];
-                format!("while {predicate}")
-            }
-            Step::Conditional { index, branches } => {
-                nested =
-                    branches.iter().enumerate().map(|(number, it)| (format!("branch {number}"), &it[..])).collect();
-                format!("conditional {index}")
-            }
-        };
-        let _ = writeln!(text, "{:1$}{line}", "", depth * 2);
-        for (name, inside) in nested {
-            let _ = writeln!(text, "{:1$}{name}:", "", depth * 2 + 2);
-            steps_of_composite(text, inside, depth + 2);
-        }
-    }
 }

@@ -2,6 +2,9 @@
 //! kernels.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
+
+use fusebox_thunks::Thunk;
 
 use crate::{Argument, KernelSource};
 
@@ -31,63 +34,14 @@ pub struct Composite {
     pub steps: Vec<Step>,
 }
 
-/// A step of a composite.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Step {
-    /// Runs all blocks of a kernel, one after the other.
-    Kernel {
-        /// Name of the kernel.
-        kernel: String,
-        /// Numbers of the kernel's buffers: first the parameters, then the outputs.
-        buffers: Vec<usize>,
-    },
-    /// Copies a buffer to another of the same size.
-    Copy {
-        /// Index of the buffer that is copied.
-        from: usize,
-        /// Index of the buffer that receives the copy.
-        to: usize,
-    },
-    /// Repeats `body` as long as `condition` writes true to the predicate.
-    While {
-        /// Steps that compute the predicate.
-        condition: Vec<Step>,
-        /// Index of the predicate's buffer, which has one byte.
-        predicate: usize,
-        /// Steps that compute the next state.
-        body: Vec<Step>,
-    },
-    /// Executes one of several branches.
-    Conditional {
-        /// Index of the buffer that selects the branch. If the buffer has one byte, true selects
-        /// the first branch. If it holds an `s32`, the value is the number of the branch, and a
-        /// value out of range selects the last branch.
-        index: usize,
-        /// The branches: two for a byte, at least one for an `s32`.
-        branches: Vec<Vec<Step>>,
-    },
-}
+/// A step of a composite. A place is the number of a buffer. A launch runs all blocks of the named
+/// kernel, one after the other. A composite executes no host operations.
+pub type Step = Thunk<usize, String, Infallible>;
 
 impl Composite {
     /// Returns the size of a buffer in bytes.
     pub fn bytes(&self, buffer: usize) -> Option<u64> {
         let own = || self.own.get(buffer.checked_sub(self.arguments.len())?).copied();
         self.arguments.get(buffer).map(|argument| argument.bytes).or_else(own)
-    }
-
-    /// Calls `f` for every step, including nested ones.
-    pub fn walk<'s>(&'s self, f: &mut dyn FnMut(&'s Step)) {
-        walk(&self.steps, f);
-    }
-}
-
-fn walk<'s>(steps: &'s [Step], f: &mut dyn FnMut(&'s Step)) {
-    for step in steps {
-        f(step);
-        match step {
-            Step::Kernel { .. } | Step::Copy { .. } => {}
-            Step::While { condition, body, .. } => [condition, body].into_iter().for_each(|inside| walk(inside, f)),
-            Step::Conditional { branches, .. } => branches.iter().for_each(|branch| walk(branch, f)),
-        }
     }
 }

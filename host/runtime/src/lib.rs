@@ -32,7 +32,7 @@ pub use code::Watchdog;
 pub use error::{LoadError, RunError};
 pub use executable::{
     Access, Allocation, AllocationKind, Binding, CodeImage, DynamicSize, Executable, FormatError, HostKernel, HostOp,
-    KernelArgument, KernelImage, Slice, Target, Thunk, ValueShape,
+    KernelArgument, KernelImage, Slice, Target, Thunk, ValueShape, bytes_moved,
 };
 pub use machine::{LaunchReads, Options, PART_BYTES, ThreadOrder, describe_gpu, trace_reads};
 pub use processor::{

@@ -42,15 +42,15 @@ fn members() -> BTreeMap<String, (PathBuf, BTreeSet<String>)> {
 /// Returns the crates of this workspace on which a crate may depend.
 fn allowed(name: &str) -> &'static [&'static str] {
     match name {
-        "fusebox-hlo" | "fusebox-files" | "fusebox-tidy" => &[],
+        "fusebox-hlo" | "fusebox-files" | "fusebox-thunks" | "fusebox-tidy" => &[],
         "fusebox-indexing" => &["fusebox-hlo"],
         "fusebox-kernel-ir" => &["fusebox-hlo", "fusebox-indexing"],
         "fusebox-core" => &["fusebox-hlo", "fusebox-indexing", "fusebox-kernel-ir"],
-        "fusebox-lowering" => &["fusebox-core", "fusebox-kernel-text"],
+        "fusebox-lowering" => &["fusebox-core", "fusebox-kernel-text", "fusebox-thunks"],
         "fusebox-plugins" => &["fusebox-core", "fusebox-files", "fusebox-prediction"],
         "fusebox-stablehlo" => &["fusebox-core", "fusebox-edit"],
         "fusebox-configuration" => &["fusebox-files", "fusebox-plugins"],
-        "fusebox-runtime" => &["fusebox-core", "fusebox-files", "fusebox-routines"],
+        "fusebox-runtime" => &["fusebox-core", "fusebox-files", "fusebox-routines", "fusebox-thunks"],
         "fusebox-run" => &["fusebox-core", "fusebox-files", "fusebox-runtime"],
         "fusebox-compiler" => &[
             "fusebox-core",
@@ -64,6 +64,7 @@ fn allowed(name: &str) -> &'static [&'static str] {
             "fusebox-routines",
             "fusebox-runtime",
             "fusebox-stablehlo",
+            "fusebox-thunks",
         ],
         _ => &["fusebox-core"],
     }

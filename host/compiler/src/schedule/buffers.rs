@@ -5,6 +5,7 @@
 
 use fusebox_core::hlo::Module;
 use fusebox_runtime::{Allocation, AllocationKind, Slice, Thunk};
+use fusebox_thunks::for_all;
 
 use super::memory::BufferProducer;
 use super::placement::{ArenaPlacement, PlacementRequest, place};
@@ -151,24 +152,7 @@ impl PlacedBuffers {
 
     /// Resolves all slices of thunks.
     pub fn resolve_all(&self, thunks: &mut [Thunk]) {
-        for thunk in thunks {
-            match thunk {
-                Thunk::Kernel { arguments, .. } => arguments.iter_mut().for_each(|s| self.resolve(s)),
-                Thunk::Copy { from, to } => [from, to].into_iter().for_each(|s| self.resolve(s)),
-                Thunk::HostOp { arguments, results, .. } => {
-                    arguments.iter_mut().chain(results).for_each(|s| self.resolve(s));
-                }
-                Thunk::While { condition, predicate, body, .. } => {
-                    self.resolve(predicate);
-                    self.resolve_all(condition);
-                    self.resolve_all(body);
-                }
-                Thunk::Conditional { index, branches, .. } => {
-                    self.resolve(index);
-                    branches.iter_mut().for_each(|branch| self.resolve_all(branch));
-                }
-            }
-        }
+        for_all(thunks, &mut |thunk| thunk.places_mut().into_iter().for_each(|slice| self.resolve(slice)));
     }
 }
 

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use fusebox_lowering::{Argument, Composite, Step};
 use fusebox_runtime::{PART_BYTES, Slice, Thunk};
+use fusebox_thunks::{all, for_all};
 
 use super::PlannedFusion;
 use super::buffers::Buffers;
@@ -68,22 +69,12 @@ impl<'s, 'a> CompositeBuilder<'s, 'a> {
     /// Replaces the outermost loops that consist only of small thunks. Composites are numbered
     /// after the kernels.
     pub fn compose(mut self, thunks: &mut [Thunk]) -> Vec<Composite> {
-        self.sequence(thunks);
-        self.composites
-    }
-
-    fn sequence(&mut self, thunks: &mut [Thunk]) {
-        for thunk in thunks {
+        for_all(thunks, &mut |thunk| {
             if let Some(launch) = self.launch(thunk) {
                 *thunk = launch;
-                continue;
             }
-            match thunk {
-                Thunk::While { condition, body, .. } => [condition, body].into_iter().for_each(|it| self.sequence(it)),
-                Thunk::Conditional { branches, .. } => branches.iter_mut().for_each(|branch| self.sequence(branch)),
-                Thunk::Kernel { .. } | Thunk::Copy { .. } | Thunk::HostOp { .. } => {}
-            }
-        }
+        });
+        self.composites
     }
 
     /// Returns the launch of a composite that computes a loop.
@@ -132,28 +123,16 @@ impl<'s, 'a> CompositeBuilder<'s, 'a> {
 
     /// Returns a thunk as a step of a composite. `None` if the thunk is not small.
     fn step(&self, thunk: &Thunk, numbers: &BTreeMap<u32, usize>) -> Option<Step> {
-        let number = |slice: &Slice| numbers.get(&slice.allocation).copied();
-        let steps =
-            |thunks: &[Thunk]| thunks.iter().map(|thunk| self.step(thunk, numbers)).collect::<Option<Vec<Step>>>();
-        match thunk {
-            Thunk::Kernel { kernel, arguments } => {
-                let (name, planned) = self.kernels.get(*kernel as usize)?;
-                let buffers = arguments.iter().map(number).collect::<Option<Vec<usize>>>()?;
-                planned.runs_alone.then(|| Step::Kernel { kernel: (*name).to_owned(), buffers })
-            }
-            Thunk::Copy { from, to } if from.bytes <= PART_BYTES => {
-                Some(Step::Copy { from: number(from)?, to: number(to)? })
-            }
-            Thunk::Copy { .. } | Thunk::HostOp { .. } => None,
-            Thunk::While { condition, predicate, body, .. } => {
-                let (condition, body) = (steps(condition)?, steps(body)?);
-                Some(Step::While { condition, predicate: number(predicate)?, body })
-            }
-            Thunk::Conditional { index, branches, .. } => {
-                let branches = branches.iter().map(|branch| steps(branch)).collect::<Option<Vec<Vec<Step>>>>()?;
-                Some(Step::Conditional { index: number(index)?, branches })
-            }
+        let is_large = |thunk: &Thunk| matches!(thunk, Thunk::Copy { from, .. } if from.bytes > PART_BYTES);
+        if all(std::slice::from_ref(thunk)).any(is_large) {
+            return None;
         }
+        let number = |slice: &Slice| numbers.get(&slice.allocation).copied();
+        let kernel = |&number: &u32| {
+            let (name, planned) = self.kernels.get(number as usize)?;
+            planned.runs_alone.then(|| (*name).to_owned())
+        };
+        thunk.try_map(&number, &kernel, &|_| None)
     }
 }
 
@@ -199,7 +178,7 @@ fn nested_loops(thunk: &Thunk) -> usize {
 
 /// Calls `f` for all slices of thunks. The flag says whether the slice is written.
 fn each_slice(kernels: &[(&str, PlannedFusion)], thunks: &[Thunk], f: &mut dyn FnMut(&Slice, bool)) {
-    for thunk in thunks {
+    for thunk in all(thunks) {
         match thunk {
             Thunk::Kernel { kernel, arguments } => {
                 let outputs = kernels.get(*kernel as usize).map_or(0, |(_, planned)| planned.plan.outputs.len());
@@ -216,7 +195,6 @@ fn each_slice(kernels: &[(&str, PlannedFusion)], thunks: &[Thunk], f: &mut dyn F
             }
             Thunk::While { predicate: read, .. } | Thunk::Conditional { index: read, .. } => f(read, false),
         }
-        thunk.nested().iter().for_each(|(_, inside)| each_slice(kernels, inside, f));
     }
 }
 
@@ -232,12 +210,9 @@ pub fn renumber(thunks: &mut [Thunk], kernels: usize) -> Vec<u32> {
 }
 
 fn each_launch(thunks: &mut [Thunk], f: &mut dyn FnMut(&mut u32)) {
-    for thunk in thunks {
-        match thunk {
-            Thunk::Kernel { kernel, .. } => f(kernel),
-            Thunk::While { condition, body, .. } => [condition, body].into_iter().for_each(|it| each_launch(it, f)),
-            Thunk::Conditional { branches, .. } => branches.iter_mut().for_each(|branch| each_launch(branch, f)),
-            Thunk::Copy { .. } | Thunk::HostOp { .. } => {}
+    for_all(thunks, &mut |thunk| {
+        if let Thunk::Kernel { kernel, .. } = thunk {
+            f(kernel);
         }
-    }
+    });
 }

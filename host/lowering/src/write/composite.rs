@@ -36,11 +36,11 @@ impl Translation<'_> {
 fn inlined<'c>(composites: &'c [Composite], callees: &HashMap<String, Callee>) -> Vec<BTreeSet<&'c str>> {
     let calls_of = |composite: &'c Composite| {
         let mut calls: HashMap<&str, usize> = HashMap::new();
-        composite.walk(&mut |step| {
+        for step in fusebox_thunks::all(&composite.steps) {
             if let Step::Kernel { kernel, .. } = step {
                 *calls.entry(kernel).or_default() += 1;
             }
-        });
+        }
         calls
     };
     let mut all: HashMap<&str, usize> = HashMap::new();
@@ -108,10 +108,11 @@ impl Writer<'_, '_> {
 
     fn steps(&self, steps: &[Step]) -> Done {
         steps.iter().try_for_each(|step| match step {
-            Step::Kernel { kernel, buffers } => self.call(kernel, buffers),
+            Step::Kernel { kernel, arguments } => self.call(kernel, arguments),
             Step::Copy { from, to } => self.copy(*from, *to),
-            Step::While { condition, predicate, body } => self.repeat(condition, *predicate, body),
-            Step::Conditional { index, branches } => self.branch(*index, branches),
+            Step::HostOp { op, .. } => match *op {},
+            Step::While { condition, predicate, body, .. } => self.repeat(condition, *predicate, body),
+            Step::Conditional { index, branches, .. } => self.branch(*index, branches),
         })
     }
 

@@ -89,7 +89,7 @@ fn composed_of(
 }
 
 fn call(kernel: &str, buffers: [usize; 2]) -> Step {
-    Step::Kernel { kernel: kernel.into(), buffers: buffers.to_vec() }
+    Step::Kernel { kernel: kernel.into(), arguments: buffers.to_vec() }
 }
 
 /// Returns a kernel that adds `number`. The kernel also has `times` redundant pairs of operations.
@@ -126,7 +126,7 @@ fn a_loop_over_elements_becomes_vectors_at_the_end_of_a_turn_too() {
     let double = kernel("double", &[("i32", 512)], ("i32", 512), 128, double);
     let body =
         vec![call("one", [0, 4]), Step::Copy { from: 4, to: 0 }, Step::Copy { from: 2, to: 1 }, call("double", [1, 2])];
-    let repeated = Step::While { condition: vec![call("below", [0, 3])], predicate: 3, body };
+    let repeated = Step::While { name: "loop".into(), condition: vec![call("below", [0, 3])], predicate: 3, body };
     let (code, stages) = composed_of(&[4, 512, 512], &[below(), adding("one", 1, 0), double], vec![repeated]).unwrap();
     let mut buffers = [Buffer::of(&[0i32]), Buffer::of(&[0i32; 128]), Buffer::of(&[1i32; 128])];
     run(&object(code), "all", &mut buffers, 0, 1);
@@ -139,9 +139,13 @@ fn a_loop_over_elements_becomes_vectors_at_the_end_of_a_turn_too() {
 fn a_composite_loops_and_branches_without_calls_or_memory() {
     let kernels = [below(), adding("one", 1, 0), adding("two", 2, 0), adding("five", 5, 0)];
     let set = |kernel| vec![call(kernel, [0, 2]), Step::Copy { from: 2, to: 0 }];
-    let body = vec![Step::Conditional { index: 0, branches: vec![set("one"), set("two"), set("five")] }];
-    let repeated = Step::While { condition: vec![call("below", [0, 1])], predicate: 1, body };
-    let last = Step::Conditional { index: 1, branches: vec![set("five"), set("one")] };
+    let body = vec![Step::Conditional {
+        name: "choice".into(),
+        index: 0,
+        branches: vec![set("one"), set("two"), set("five")],
+    }];
+    let repeated = Step::While { name: "loop".into(), condition: vec![call("below", [0, 1])], predicate: 1, body };
+    let last = Step::Conditional { name: "choice".into(), index: 1, branches: vec![set("five"), set("one")] };
     let (code, stages) = composed(&kernels, vec![repeated, last]).unwrap();
     let mut buffers = [Buffer::of(&[0i32])];
     run(&object(code), "all", &mut buffers, 0, 1);
@@ -154,7 +158,7 @@ fn a_composite_loops_and_branches_without_calls_or_memory() {
 
 #[test]
 fn a_composite_has_large_kernels_once() {
-    let steps = |times| vec![Step::Kernel { kernel: "large".into(), buffers: vec![0, 2] }; times];
+    let steps = |times| vec![Step::Kernel { kernel: "large".into(), arguments: vec![0, 2] }; times];
     let is_called = |operations, times| {
         let (_, stages) = composed(&[adding("large", 1, operations)], steps(times)).unwrap();
         stages.get(Stage::Llvm).contains("call void @large.body")
@@ -167,10 +171,10 @@ fn a_composite_that_does_not_fit_its_kernels_is_refused() {
     let one = || adding("one", 1, 0);
     for (step, reason) in [
         (call("two", [0, 2]), "no kernel of a step's name"),
-        (Step::Kernel { kernel: "one".into(), buffers: vec![0] }, "wrong number of buffers"),
+        (Step::Kernel { kernel: "one".into(), arguments: vec![0] }, "wrong number of buffers"),
         (call("one", [0, 3]), "a buffer that does not exist"),
         (Step::Copy { from: 1, to: 2 }, "different sizes"),
-        (Step::Conditional { index: 0, branches: Vec::new() }, "no branch"),
+        (Step::Conditional { name: "choice".into(), index: 0, branches: Vec::new() }, "no branch"),
     ] {
         let Err(error) = composed(&[one()], vec![step]) else { panic!("compiled: {reason}") };
         assert!(error.to_string().contains(reason), "{error}");

@@ -97,8 +97,8 @@ fn first(faults: &[Diagnostic]) -> String {
 /// Checks all thunks that execute a host operation: their slices must have the sizes of the
 /// operation's operands and results. The error names the first operation whose sizes differ.
 pub fn check_steps(thunks: &[Thunk], ops: &[LoadedHostOp]) -> Result<(), LoadError> {
-    thunks.iter().try_for_each(|thunk| match thunk {
+    fusebox_thunks::all(thunks).try_for_each(|thunk| match thunk {
         Thunk::HostOp { op, arguments, results } => ops[*op as usize].check_step(arguments, results),
-        _ => thunk.nested().into_iter().try_for_each(|(_, nested)| check_steps(nested, ops)),
+        _ => Ok(()),
     })
 }

@@ -3,12 +3,12 @@
 //! code.
 
 use fusebox_core::hlo::{ArrayShape, Shape};
+use fusebox_thunks::nesting::{DEEPEST, too_deep};
 
 use super::Executable;
 use super::allocation::{ALIGNMENT, Allocation, AllocationKind, Slice};
 use super::binding::{Binding, DynamicSize};
 use super::image::{Access, KernelImage};
-use super::nesting::{DEEPEST, too_deep};
 use super::target::Target;
 use super::thunk::Thunk;
 use super::value_shape::ValueShape;

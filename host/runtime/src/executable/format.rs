@@ -14,11 +14,11 @@
 //! signature file next to the executable can identify the author (see `fusebox run
 //! --require-signature`).
 
+use fusebox_thunks::nesting::too_deep;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::Executable;
-use super::nesting::too_deep;
 
 const MAGIC: &[u8; 8] = b"FUSEBOX\n";
 const VERSION: u32 = 8;

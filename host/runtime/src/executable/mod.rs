@@ -7,10 +7,10 @@
 //! target       the kind of machine on which it runs
 //! image        its machine code, kernels and host operations
 //! allocation   its memory: allocations and slices
-//! thunk        the steps of its execution
+//! thunk        the steps of its execution, as a tree of `fusebox_thunks`
 //! binding      its parameters and its result                   value_shape
 //! format       bytes of a file <-> executable
-//! check        indices, sizes and slices of an untrusted file  nesting
+//! check        indices, sizes and slices of an untrusted file
 //! ```
 
 mod allocation;
@@ -18,7 +18,6 @@ mod binding;
 mod check;
 mod format;
 mod image;
-mod nesting;
 mod target;
 mod thunk;
 mod value_shape;
@@ -28,7 +27,7 @@ pub use binding::{Binding, DynamicSize};
 pub use format::FormatError;
 pub use image::{Access, CodeImage, HostKernel, HostOp, KernelArgument, KernelImage};
 pub use target::Target;
-pub use thunk::Thunk;
+pub use thunk::{Thunk, bytes_moved};
 pub use value_shape::ValueShape;
 
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,8 @@
 //! Defines the form in which an executable stores shapes.
 
 use fusebox_core::hlo::{ArrayShape, ElementType, Shape};
+use fusebox_thunks::nesting::one_deeper;
 use serde::{Deserialize, Serialize};
-
-use super::nesting::one_deeper;
 
 /// A shape without layouts, in a form that can be serialised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

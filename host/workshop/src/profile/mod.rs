@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use fusebox_compiler::Selected;
 use fusebox_core::device::DeviceDescription;
-use fusebox_runtime::{Effort, Executable, Options, Program, Thunk};
+use fusebox_runtime::{Effort, Executable, Options, Program, Thunk, bytes_moved};
 use serde::Serialize;
 
 use crate::WorkshopError;
@@ -82,10 +82,12 @@ pub fn profile(
     let mut rows = Vec::new();
     for step in measured.steps {
         let kernel = kernel(&step.thunk, executable, kernels);
-        let work = kernel
-            .map_or_else(|| WorkAmount { bytes: step.thunk.bytes(), operations: 0.0 }, |it| WorkAmount::of(it, device));
+        let work = kernel.map_or_else(
+            || WorkAmount { bytes: bytes_moved(&step.thunk), operations: 0.0 },
+            |it| WorkAmount::of(it, device),
+        );
         let us = median(step.us_of_runs);
-        let (name, by) = step.thunk.name_and_maker(executable);
+        let (name, by) = executable.name_and_maker(&step.thunk);
         let predicted_us = kernel.map(|it| it.prediction.seconds * 1e6 * step.times as f64);
         let roof = roof(&mut machine, work)?;
         let of_roof = if us > 0.0 { step.times as f64 * roof.us() / us } else { 0.0 };
