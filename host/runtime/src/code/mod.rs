@@ -7,15 +7,17 @@
 //! kernel       the functions of kernels
 //! watchdog     reports kernels that do not end
 //! host_op      routines for the operations without kernels   comparator
+//! host_code    the kernels and host operations of a program
 //! ```
 
 mod comparator;
+mod host_code;
 mod host_op;
 mod kernel;
 mod loader;
 mod watchdog;
 
+pub use host_code::HostCode;
 pub use host_op::{LoadedHostOp, check_steps};
 pub use kernel::{CpuFunction, LoadedKernel, SimtFunction};
-pub use loader::LoadedObject;
 pub use watchdog::{Watch, Watchdog};

@@ -11,12 +11,10 @@ use fusebox_routines::{CallingThread, Context, Workers};
 use super::options::Options;
 use super::simt::{self, ThreadOrder};
 use super::thunks::{Machine, in_order};
-use crate::code::{CpuFunction, LoadedHostOp, LoadedKernel, LoadedObject, Watch};
+use crate::code::{CpuFunction, HostCode, LoadedHostOp, LoadedKernel, Watch};
 use crate::executable::ALIGNMENT;
 use crate::processor::{Pool, subnormals};
-use crate::{
-    Allocation, AllocationKind, Buffer, CodeImage, Executable, KernelImage, LoadError, RunError, Slice, Sweep, Thunk,
-};
+use crate::{Allocation, AllocationKind, Buffer, Executable, LoadError, RunError, Slice, Sweep, Thunk};
 
 /// Maximum size in bytes of a copy that a single thread makes. Several threads make larger copies,
 /// in chunks of about this size.
@@ -30,8 +28,7 @@ const SWEPT_BYTES: u64 = 32 << 10;
 #[derive(Debug)]
 pub struct Host {
     buffers: Vec<Buffer>,
-    kernels: Vec<LoadedKernel>,
-    host_ops: Vec<LoadedHostOp>,
+    code: HostCode,
     /// The thread pool of the cpu target; `None` for the simt target.
     pool: Option<Arc<Pool>>,
     order: ThreadOrder,
@@ -47,13 +44,10 @@ impl Host {
         pool: Option<Arc<Pool>>,
         options: &Options,
     ) -> Result<Host, LoadError> {
-        let objects = executable.code.iter().map(link).collect::<Result<Vec<_>, _>>()?;
         let watchdog = options.watchdog.as_ref().filter(|_| pool.is_some());
-        let load = |kernel: &KernelImage| LoadedKernel::new(kernel, objects[kernel.code as usize].clone(), watchdog);
-        let kernels = executable.kernels.iter().map(load);
-        let kernels = kernels.collect::<Result<Vec<_>, _>>()?;
+        let code = HostCode::load(executable, host_ops, watchdog, &simt::symbol)?;
         let buffers = executable.allocations.iter().map(allocate).collect::<Result<Vec<_>, _>>()?;
-        Ok(Host { buffers, kernels, host_ops, pool, order: options.order })
+        Ok(Host { buffers, code, pool, order: options.order })
     }
 
     /// Starts a thread pool for the cpu target. Fails if the system refuses to start threads.
@@ -64,7 +58,7 @@ impl Host {
     }
 
     pub(crate) fn kernel(&self, number: u32) -> &LoadedKernel {
-        &self.kernels[number as usize]
+        self.code.kernel(number)
     }
 
     pub(crate) fn address(&self, slice: &Slice) -> *mut u8 {
@@ -201,7 +195,7 @@ impl Machine for Host {
             None => &CallingThread,
         };
         let context = Context { workers };
-        let mut execute = || self.host_ops[op as usize].execute(&arguments, &mut results, &context);
+        let mut execute = || self.code.host_op(op).execute(&arguments, &mut results, &context);
         // GPUs compute with subnormal numbers, so the kernels and the routines of a simulated
         // program do so, too. Programs of the cpu target flush subnormal numbers to zero.
         if self.pool.is_some() { subnormals::flushed(execute) } else { execute() }
@@ -231,13 +225,6 @@ pub(crate) fn call(function: CpuFunction, blocks: u64, arguments: &[*mut u8], po
 
 fn range(slice: &Slice) -> Range<usize> {
     slice.offset as usize..(slice.offset + slice.bytes) as usize
-}
-
-fn link(code: &CodeImage) -> Result<Arc<LoadedObject>, LoadError> {
-    match code {
-        CodeImage::Object { bytes, sites } => Ok(Arc::new(LoadedObject::load(bytes, sites, &simt::symbol)?)),
-        CodeImage::Ptx(_) => Err(LoadError::Object("code of a program for the host is PTX".into())),
-    }
 }
 
 fn allocate(allocation: &Allocation) -> Result<Buffer, LoadError> {

@@ -11,3 +11,4 @@ mod relocate;
 mod symbols;
 
 pub use loaded_object::LoadedObject;
+pub use symbols::ProvidedSymbols;
