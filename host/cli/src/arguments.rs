@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fusebox_files::SizeLimit;
-use fusebox_lowering::MlirPasses;
+use fusebox_lowering::{Lowering, MlirPasses};
 use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
 use glob::Pattern;
 
 use crate::commands::check_emitter::CheckEmitter;
 use crate::commands::new_emitter::NewEmitter;
-use crate::passes;
 use crate::progress::ProgressChoice;
+use crate::{lowering, passes};
 
 /// Name of the clap group of the arguments with which --force can be used.
 const FORCED: &str = "forced";
@@ -117,6 +117,9 @@ pub struct CompilationArguments {
     /// inlined, memory, loops, indices or scalars); may be repeated
     #[arg(long, value_name = "STAGE=PIPELINE", value_parser = MlirPasses::parse)]
     pub mlir_passes: Vec<MlirPasses>,
+    /// How kernels become LLVM IR: fusebox writes it, or MLIR's conversions do (only for the cpu)
+    #[arg(long, value_name = "HOW", default_value = Lowering::default().name(), value_parser = lowering::parser())]
+    pub lowering: Lowering,
 }
 
 /// The values of constants that a text elides.
@@ -271,9 +274,10 @@ pub struct Ab {
     pub more: Vec<PathBuf>,
     #[command(flatten)]
     pub inputs: InputChoice,
-    /// Side A: an emitter, written as for --emitter; mlir:STAGE=PIPELINE, as for --mlir-passes; a
-    /// fusebox.toml; or the path of another fusebox program. May be repeated. Default: fusebox's
-    /// own choice. --emitter, --load, --knob and --mlir-passes apply to both sides
+    /// Side A: an emitter, written as for --emitter; mlir:STAGE=PIPELINE, as for --mlir-passes;
+    /// lowering=HOW, as for --lowering; a fusebox.toml; or the path of another fusebox program. May
+    /// be repeated. Default: fusebox's own choice. --emitter, --load, --knob, --mlir-passes and
+    /// --lowering apply to both sides
     #[arg(long, value_name = "SPEC")]
     pub a: Vec<String>,
     /// Side B, written like side A
@@ -535,8 +539,8 @@ pub struct Lower {
     /// Stage of the input text
     #[arg(long, value_name = "STAGE", default_value = "kernel")]
     pub from: String,
-    /// Stage to stop at: kernel, inlined, memory, loops, indices, scalars, llvm-unoptimized, llvm
-    /// or asm
+    /// Stage to stop at: kernel, inlined, memory, loops, indices, scalars, llvm-dialect (only
+    /// with --lowering mlir), llvm-unoptimized, llvm or asm
     #[arg(long, value_name = "STAGE", default_value = "scalars")]
     pub to: String,
     /// Target to lower for: cpu, simt, sm_80, sm_90, gfx942, …
@@ -545,6 +549,9 @@ pub struct Lower {
     /// Run a pipeline of MLIR's passes after this stage; may be repeated
     #[arg(long, value_name = "STAGE=PIPELINE", value_parser = MlirPasses::parse)]
     pub mlir_passes: Vec<MlirPasses>,
+    /// How kernels become LLVM IR: fusebox writes it, or MLIR's conversions do (only for the cpu)
+    #[arg(long, value_name = "HOW", default_value = Lowering::default().name(), value_parser = lowering::parser())]
+    pub lowering: Lowering,
     /// Size limit of the text: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]
     pub file_limit: SizeLimit,

@@ -58,12 +58,14 @@ impl From<LoweringError> for Failure {
     fn from(error: LoweringError) -> Self {
         match error {
             LoweringError::Invalid { .. } | LoweringError::Unsupported { .. } => Failure::input(error),
-            LoweringError::Target { .. } | LoweringError::Stage(_) | LoweringError::MlirPasses { .. } => {
-                Failure::usage(error)
-            }
-            LoweringError::Composite { .. } | LoweringError::Llvm(_) | LoweringError::ForeignSymbols(_) => {
-                Failure::Bug(error.to_string())
-            }
+            LoweringError::Target { .. }
+            | LoweringError::Stage(_)
+            | LoweringError::MlirPasses { .. }
+            | LoweringError::NotConverted { .. } => Failure::usage(error),
+            LoweringError::Composite { .. }
+            | LoweringError::Conversions { .. }
+            | LoweringError::Llvm(_)
+            | LoweringError::ForeignSymbols(_) => Failure::Bug(error.to_string()),
         }
     }
 }

@@ -11,6 +11,7 @@ mod emitters;
 mod environment;
 mod exit;
 mod guard;
+mod lowering;
 mod module;
 mod passes;
 mod progress;

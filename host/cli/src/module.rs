@@ -53,6 +53,7 @@ pub fn options(
 ) -> Result<Options, Failure> {
     let threads = target::threads(common.compiling.threads);
     let (target, device) = target::parse(&common.compiling.target, ptx_version)?;
+    let target = target.with_lowering(common.compiling.lowering);
     if until > Phase::Emit {
         fusebox_lowering::dedicate(&target);
     }

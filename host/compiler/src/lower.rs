@@ -111,7 +111,9 @@ pub fn lower_on_elements(kernel: &Selected, options: &Options) -> Result<Code, C
     let mut source = source(kernel, &options.target);
     source.arguments.iter_mut().for_each(|argument| argument.alignment = 1);
     fusebox_lowering::compile(&[source], &options.target, &mut NoStages).map_err(|source| match source {
-        LoweringError::Unsupported { .. } => CompileError::Choice(source.to_string()),
+        LoweringError::Unsupported { .. } | LoweringError::NotConverted { .. } => {
+            CompileError::Choice(source.to_string())
+        }
         _ => internal(&source),
     })
 }
@@ -369,11 +371,16 @@ fn dump_texts(dump: &Dump, batch: usize, texts: &BTreeMap<Stage, String>) -> Res
 fn dumped(stage: Stage, batch: usize) -> Option<(Phase, String, &'static str)> {
     let (phase, extension) = match stage {
         Stage::Kernel => return None,
-        Stage::Inlined | Stage::Memory | Stage::Loops | Stage::Indices | Stage::Scalars => (Phase::Lower, "mlir"),
+        Stage::Inlined | Stage::Memory | Stage::Loops | Stage::Indices | Stage::Scalars | Stage::LlvmDialect => {
+            (Phase::Lower, "mlir")
+        }
         Stage::LlvmUnoptimized | Stage::Llvm => (Phase::Lower, "ll"),
         Stage::Assembly => (Phase::Code, "s"),
     };
-    Some((phase, format!("{}-{}{batch}", stage as u8, stage.name()), extension))
+    // The two forms of the dialect and of LLVM IR before optimisation have one number, so that the
+    // names of dumps do not depend on the lowering.
+    let number = stage as u8 - u8::from(stage > Stage::LlvmDialect);
+    Some((phase, format!("{number}-{}{batch}", stage.name()), extension))
 }
 
 /// Returns the name of the file that shows a stage, in the dump of a program with only one kernel.
@@ -394,7 +401,7 @@ fn refused(source: LoweringError, kernels: &[Selected]) -> Result<LoweringFailur
                 None => Err(internal(&source)),
             }
         }
-        LoweringError::Target { .. } | LoweringError::MlirPasses { .. } => {
+        LoweringError::Target { .. } | LoweringError::MlirPasses { .. } | LoweringError::NotConverted { .. } => {
             Err(CompileError::Choice(source.to_string()))
         }
         _ => Err(internal(&source)),

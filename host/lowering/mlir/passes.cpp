@@ -1,13 +1,20 @@
-// Registers MLIR's passes on the dialects of the kernel IR. MLIR's own function registers the
-// passes of all dialects. With it, the program would be twice as large.
+// Registers MLIR's passes on the dialects of the kernel IR, the conversions of these dialects to the
+// dialect `llvm`, and the translation of this dialect to LLVM IR. MLIR's own functions register the
+// passes and translations of all dialects. With them, the program would be twice as large.
 
+#include "mlir-c/IR.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/CAPI/IR.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/Transforms/Passes.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
 // Registers the passes. Call it once per process.
@@ -22,4 +29,35 @@ extern "C" void fusebox_register_passes() {
   mlir::registerConvertComplexToStandardPass();
   mlir::registerLowerAffinePass();
   mlir::registerSCFToControlFlowPass();
+  mlir::registerConvertVectorToLLVMPass();
+  mlir::registerConvertMathToLLVMPass();
+  mlir::registerArithToLLVMConversionPass();
+  mlir::registerConvertControlFlowToLLVMPass();
+  mlir::registerConvertFuncToLLVMPass();
+  mlir::registerReconcileUnrealizedCastsPass();
+}
+
+// Adds the translations of the dialects that remain after the conversions.
+extern "C" void fusebox_insert_translations(MlirDialectRegistry registry) {
+  mlir::registerBuiltinDialectTranslation(*unwrap(registry));
+  mlir::registerLLVMDialectTranslation(*unwrap(registry));
+}
+
+// States facts about loops that the conversions lose. The conversion of a loop copies the attribute
+// `llvm.loop_annotation` of the loop to the jump that closes the loop, but the translation reads
+// another attribute of the jump. The conversion also forgets that the counter of a loop, which is the
+// first value that the jump passes on, does not overflow.
+extern "C" void fusebox_annotate_loops(MlirOperation module) {
+  mlir::Attribute noWish = mlir::parseAttribute("#llvm.loop_annotation<>", unwrap(module)->getContext());
+  unwrap(module)->walk([noWish](mlir::LLVM::BrOp jump) {
+    auto wish = mlir::dyn_cast_or_null<mlir::LLVM::LoopAnnotationAttr>(jump->removeDiscardableAttr("llvm.loop_annotation"));
+    if (!wish)
+      return;
+    if (wish != noWish)
+      jump.setLoopAnnotationAttr(wish);
+    if (jump.getDestOperands().empty())
+      return;
+    if (auto step = jump.getDestOperands().front().getDefiningOp<mlir::LLVM::AddOp>())
+      step.setOverflowFlags(mlir::LLVM::IntegerOverflowFlags::nsw);
+  });
 }

@@ -36,6 +36,18 @@ pub enum LoweringError {
     /// A pass of MLIR failed on a kernel, or its result is not kernel IR.
     #[error("kernel `{kernel}`: MLIR's passes after stage {stage} fail{}", list(.diagnostics))]
     MlirPasses { kernel: String, stage: &'static str, diagnostics: Vec<Diagnostic> },
+    /// The lowering by MLIR has no conversion of an operation.
+    #[error("kernel `{kernel}`: the lowering `mlir` cannot convert `{operation}` at {location}: {reason}")]
+    NotConverted {
+        kernel: String,
+        operation: String,
+        /// Location in the kernel's text.
+        location: String,
+        reason: String,
+    },
+    /// MLIR's conversions of a kernel to LLVM IR failed. This is a bug in fusebox.
+    #[error("kernel `{kernel}`: MLIR's conversions to LLVM IR fail{}", list(.diagnostics))]
+    Conversions { kernel: String, diagnostics: Vec<Diagnostic> },
     /// A composite does not match the kernels that it calls. This is a bug in fusebox.
     #[error("composite `{name}`: {reason}")]
     Composite { name: String, reason: String },

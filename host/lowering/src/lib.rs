@@ -1,24 +1,29 @@
 //! Lowering from kernel IR (see ARCHITECTURE.md) to machine code.
 //!
 //! ```text
-//! functions -> verify -> stages -> write -> LLVM -> object | PTX | assembly
+//! functions -> verify -> stages -> write ----> LLVM -> object | PTX | assembly
+//!                          |       upstream _/
 //!                        inlined, memory, loops, indices, scalars
 //! ```
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 
+mod batch;
 mod composite;
 mod error;
+mod hints;
 mod indices;
 mod launch;
 mod llvm;
 pub mod math;
+mod math_versions;
 mod mlir;
 mod optimize;
 mod pipeline;
 mod stages;
 mod symbols;
 mod targets;
+mod upstream;
 mod verify;
 mod write;
 
@@ -29,7 +34,7 @@ pub use error::{Diagnostic, LoweringError};
 pub use launch::read_kernel;
 pub use mlir::{MlirPasses, check_with_mlir, generic_form};
 pub use pipeline::{compile, compile_batch, dedicate, kernel_text, lower};
-pub use targets::{Runner, Target};
+pub use targets::{Lowering, Runner, Target};
 pub use verify::{parse, read, verify};
 
 /// One argument of a kernel.
@@ -93,6 +98,8 @@ pub enum Stage {
     /// Narrow floats are integers, complex numbers are pairs of floats, math functions are calls.
     /// The next stage writes this form as LLVM IR.
     Scalars,
+    /// MLIR's dialect `llvm`. Only the lowering [`Lowering::Mlir`] has this stage.
+    LlvmDialect,
     /// LLVM IR before optimisation.
     LlvmUnoptimized,
     /// LLVM IR after optimisation.
@@ -107,13 +114,14 @@ impl Stage {
         [Stage::Kernel, Stage::Inlined, Stage::Memory, Stage::Loops, Stage::Indices, Stage::Scalars];
 
     /// All stages, in order.
-    pub const ALL: [Stage; 9] = [
+    pub const ALL: [Stage; 10] = [
         Stage::Kernel,
         Stage::Inlined,
         Stage::Memory,
         Stage::Loops,
         Stage::Indices,
         Stage::Scalars,
+        Stage::LlvmDialect,
         Stage::LlvmUnoptimized,
         Stage::Llvm,
         Stage::Assembly,
@@ -128,6 +136,7 @@ impl Stage {
             Stage::Loops => "loops",
             Stage::Indices => "indices",
             Stage::Scalars => "scalars",
+            Stage::LlvmDialect => "llvm-dialect",
             Stage::LlvmUnoptimized => "llvm-unoptimized",
             Stage::Llvm => "llvm",
             Stage::Assembly => "asm",

@@ -1,6 +1,7 @@
 //! Functions that call MLIR itself, outside of the compilation path. The functions read text that a
 //! person wrote, check kernel IR, and run MLIR's own passes on kernels.
 
+mod conversions;
 mod passes;
 
 use std::cell::RefCell;
@@ -15,6 +16,7 @@ use mlir_sys::*;
 
 use crate::error::{Diagnostic, LoweringError};
 
+pub(crate) use conversions::Conversions;
 pub use passes::MlirPasses;
 
 thread_local! {
@@ -82,7 +84,12 @@ fn reported(name: &str) -> Vec<Diagnostic> {
 /// Parses and verifies functions as a module. An error has MLIR's diagnostics, with `name` as the
 /// file.
 fn parsed<'c>(context: &'c Context, name: &str, functions: &str) -> Result<Operation<'c>, Vec<Diagnostic>> {
-    let wrapped = CString::new(format!("module {{{functions}\n}}\n"));
+    parsed_module(context, name, format!("module {{{functions}\n}}\n"))
+}
+
+/// Parses and verifies a module. An error has MLIR's diagnostics, with `name` as the file.
+fn parsed_module<'c>(context: &'c Context, name: &str, module: String) -> Result<Operation<'c>, Vec<Diagnostic>> {
+    let wrapped = CString::new(module);
     let (Ok(wrapped), Ok(file)) = (wrapped, CString::new(name.replace('"', ""))) else {
         return Err(vec![Diagnostic { location: name.into(), message: "there is a zero byte in it".into() }]);
     };

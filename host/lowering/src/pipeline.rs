@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use fusebox_core::ir;
 
+use crate::batch::BatchModule;
 use crate::error::LoweringError;
 use crate::llvm::{FileKind, Machine, Module};
 use crate::stages::{self, KernelFunctions};
-use crate::targets::TargetInfo;
+use crate::targets::{Lowering, TargetInfo};
 use crate::verify::{invalid, verify, verify_stage};
-use crate::write::Translation;
 use crate::{Batch, Code, KernelSource, MlirPasses, Rewritten, Stage, Stages, Target, launch, optimize, symbols};
 
 /// The stages that rewrite kernel IR.
@@ -30,17 +30,17 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
 /// Same as [`compile`]. Also if a composite does not match the kernels that it calls.
 pub fn compile_batch(batch: &Batch<'_>, target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
     let info = target.info();
-    let (machine, mut translation) = started(info)?;
+    let (machine, mut module) = started(info, stages)?;
     let wanted = Stage::ALL.into_iter().filter(|&stage| stage <= Stage::Scalars && stages.wants(stage));
     let mut texts: Vec<(Stage, String)> = wanted.map(|stage| (stage, String::new())).collect();
     for kernel in batch.kernels {
         let functions = passed(kernel, info, Stage::Kernel, &PASSES, &mut texts, stages)?;
-        translation.add_kernel(&functions, &kernel.facts(), !batch.inner.contains(&kernel.entry))?;
+        module.add_kernel(&functions, &kernel.facts(), !batch.inner.contains(&kernel.entry))?;
     }
-    translation.add_composites(batch.composites)?;
+    module.add_composites(batch.composites)?;
     texts.iter().for_each(|(stage, text)| stages.stage(*stage, text));
-    translation.add_math()?;
-    generate(translation, &machine, info, stages)
+    module.add_math()?;
+    generate(module, &machine, info, stages)
 }
 
 /// Lowers a kernel from stage `from` to stage `to`, and runs MLIR's passes between the stages.
@@ -71,26 +71,35 @@ pub fn lower(
         return Err(LoweringError::Stage(format!("MLIR passes after stage {stage} do not run from {from} to {to}")));
     }
     let info = target.info();
+    if to == Stage::LlvmDialect && info.lowering != Lowering::Mlir {
+        return Err(LoweringError::Stage(
+            "only the lowering `mlir` has the stage llvm-dialect: add --lowering mlir".into(),
+        ));
+    }
     let passes: Vec<Stage> = PASSES.into_iter().filter(|&stage| from < stage && stage <= to).collect();
     let mut only = Only { wanted: to, text: String::new(), mlir_passes };
     let functions = passed(kernel, info, from, &passes, &mut [], &mut only)?;
     if to <= Stage::Scalars {
         return Ok(functions.text(info));
     }
-    let (machine, mut translation) = started(info)?;
-    translation.add_kernel(&functions, &kernel.facts(), true)?;
-    translation.add_math()?;
-    generate(translation, &machine, info, &mut only)?;
+    let (machine, mut module) = started(info, &only)?;
+    module.add_kernel(&functions, &kernel.facts(), true)?;
+    module.add_math()?;
+    generate(module, &machine, info, &mut only)?;
     Ok(only.text)
 }
 
 /// Creates LLVM's machine for a target, and an empty module for kernels.
-fn started(info: &TargetInfo) -> Result<(Machine, Translation<'_>), LoweringError> {
+fn started<'i>(info: &'i TargetInfo, stages: &dyn Stages) -> Result<(Machine, BatchModule<'i>), LoweringError> {
+    let refused = |reason| LoweringError::Target { target: info.device.name.clone(), reason };
+    if info.lowering == Lowering::Mlir && !info.is_cpu() {
+        return Err(refused("the lowering `mlir` is only for the cpu; leave out --lowering".into()));
+    }
     let checked = (info.backend.check)(info).and_then(|()| Machine::new(&info.backend, info.math.flushes));
-    let machine = checked.map_err(|reason| LoweringError::Target { target: info.device.name.clone(), reason })?;
+    let machine = checked.map_err(refused)?;
     let module = Module::new("kernels");
     machine.prepare(&module);
-    Ok((machine, Translation::new(module, info)))
+    Ok((machine, BatchModule::new(module, info, stages)))
 }
 
 /// Returns the text of a kernel before lowering, including its launch.
@@ -200,22 +209,25 @@ fn entry_first<'f>(
 }
 
 fn generate(
-    mut translation: Translation<'_>,
+    mut batch: BatchModule<'_>,
     machine: &Machine,
     info: &TargetInfo,
     stages: &mut dyn Stages,
 ) -> Result<Code, LoweringError> {
-    if stages.wants(Stage::LlvmUnoptimized) {
-        stages.stage(Stage::LlvmUnoptimized, &translation.llvm.text());
+    if let Some(text) = batch.dialect_text() {
+        stages.stage(Stage::LlvmDialect, text);
     }
-    translation.llvm.verify().map_err(LoweringError::Llvm)?;
+    if stages.wants(Stage::LlvmUnoptimized) {
+        stages.stage(Stage::LlvmUnoptimized, &batch.llvm().text());
+    }
+    batch.llvm().verify().map_err(LoweringError::Llvm)?;
     if stages.optimises() {
-        machine.optimize(&translation.llvm, &info.passes).map_err(LoweringError::Llvm)?;
-        for function in translation.add_vector_math()? {
-            machine.optimize_function(&translation.llvm, function, optimize::STRAIGHT).map_err(LoweringError::Llvm)?;
+        machine.optimize(batch.llvm(), &info.passes).map_err(LoweringError::Llvm)?;
+        for function in batch.add_vector_math()? {
+            machine.optimize_function(batch.llvm(), function, optimize::STRAIGHT).map_err(LoweringError::Llvm)?;
         }
     }
-    let module = &translation.llvm;
+    let module = batch.llvm();
     if stages.wants(Stage::Llvm) {
         stages.stage(Stage::Llvm, &module.text());
     }
@@ -233,5 +245,5 @@ fn generate(
     }
     let bytes = machine.emit(module, FileKind::Object).map_err(LoweringError::Llvm)?;
     symbols::check(&bytes)?;
-    Ok(Code::Object { bytes, sites: translation.sites })
+    Ok(Code::Object { bytes, sites: batch.into_sites() })
 }

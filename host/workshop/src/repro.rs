@@ -7,6 +7,7 @@ use std::path::Path;
 use fusebox_compiler::{Dump, Emitters, Options, Phase, Selected, compile};
 use fusebox_core::hlo::{ComputationId, InstrId, Literal, Module, Op};
 use fusebox_files::NewFolder;
+use fusebox_lowering::Lowering;
 use fusebox_runtime::npz::write_outputs;
 
 use crate::WorkshopError;
@@ -63,6 +64,9 @@ fn command(repro: &Repro<'_>, in_charge: &[usize]) -> String {
     let Repro { options, target, .. } = repro;
     let mut words = vec!["run".into(), MODULE.into(), "--inputs".into(), INPUTS.into()];
     words.extend(["--check".into(), "--no-config".into(), "--target".into(), quoted(target)]);
+    if options.target.lowering() != Lowering::default() {
+        words.extend(["--lowering".into(), options.target.lowering().name().into()]);
+    }
     let emitters = &options.emitters;
     let mut libraries: Vec<&Path> = emitters.registry.emitters().iter().filter_map(|it| it.origin().path()).collect();
     libraries.dedup();

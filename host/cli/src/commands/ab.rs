@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fusebox_compiler::Phase;
-use fusebox_lowering::{MlirPasses, Stage};
+use fusebox_lowering::{Lowering, MlirPasses, Stage};
 use fusebox_run::terminal;
 use fusebox_workshop::ab::{self, Comparison, ComparisonReport, ComparisonSettings, Side, SideCompiler};
 use fusebox_workshop::measure::Effort;
@@ -16,6 +16,9 @@ use crate::{bundled, emitters, guard, module, running};
 
 /// Prefix of a SPEC that adds MLIR passes to a side.
 const MLIR: &str = "mlir:";
+
+/// Prefix of a SPEC that sets the lowering of a side.
+const LOWERING: &str = "lowering=";
 
 pub fn run(arguments: &Ab) -> Result<(), Failure> {
     let first = &arguments.common;
@@ -90,9 +93,16 @@ fn side(specs: &[String], common: &CommonArguments, dumps: &str) -> Result<Side,
     let folder = module::folder_of(&common.module);
     let name = if specs.is_empty() { "what fusebox chooses".to_owned() } else { specs.join(" ") };
     let (passes, specs): (Vec<&String>, Vec<&String>) = specs.iter().partition(|spec| spec.starts_with(MLIR));
+    let (lowerings, specs): (Vec<&String>, Vec<&String>) =
+        specs.into_iter().partition(|spec| spec.starts_with(LOWERING));
+    let lowering = match lowerings.as_slice() {
+        [] => None,
+        [spec] => Some(Lowering::parse(&spec[LOWERING.len()..])?),
+        [_, other, ..] => return Err(Failure::usage(format!("{other}: a side has only one lowering"))),
+    };
     let mlir_passes = passes.iter().map(|spec| MlirPasses::parse(&spec[MLIR.len()..])).collect::<Result<_, _>>()?;
     let programs: Vec<PathBuf> = specs.iter().filter(|spec| is_program(spec)).map(PathBuf::from).collect();
-    let compiler = match (programs.as_slice(), specs.len() + passes.len()) {
+    let compiler = match (programs.as_slice(), specs.len() + passes.len() + lowerings.len()) {
         ([], _) => {
             let (files, specs): (Vec<&String>, Vec<&String>) =
                 specs.into_iter().partition(|spec| spec.ends_with(".toml"));
@@ -111,12 +121,12 @@ fn side(specs: &[String], common: &CommonArguments, dumps: &str) -> Result<Side,
         ([program, ..], _) => {
             let program = program.display();
             return Err(Failure::usage(format!(
-                "{program} is a program: emitters and passes cannot be chosen for this side"
+                "{program} is a program: emitters, passes and a lowering cannot be chosen for this side"
             )));
         }
     };
     let dump_to = common.dump_to.as_ref().map(|dump_to| dump_to.join(dumps));
-    Ok(Side { name, compiler, mlir_passes, dump: module::dump_to(dump_to.as_deref())? })
+    Ok(Side { name, compiler, mlir_passes, lowering, dump: module::dump_to(dump_to.as_deref())? })
 }
 
 /// Whether a SPEC names a fusebox program instead of a library of emitters.

@@ -10,6 +10,7 @@ use crate::{source, target};
 pub fn run(arguments: &Lower) -> Result<(), Failure> {
     let (from, to) = (stage(&arguments.from)?, stage(&arguments.to)?);
     let (target, _) = target::parse(&arguments.target, None)?;
+    let target = target.with_lowering(arguments.lowering);
     let source = source::of_file(&arguments.kernel, arguments.file_limit)?;
     let text = String::from_utf8(source.bytes)
         .map_err(|_| Failure::usage(format!("{}: kernel IR is text, and this is not UTF-8", source.name)))?;

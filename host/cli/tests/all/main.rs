@@ -27,6 +27,7 @@ mod guide;
 mod kernel_quality;
 mod kills;
 mod lower;
+mod lowerings;
 mod memory;
 mod memory_limit;
 mod mistakes;

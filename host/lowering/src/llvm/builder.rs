@@ -159,14 +159,10 @@ impl Module {
         unsafe { LLVMBuildBr(self.builder, to.0) };
     }
 
-    /// Adds the jump that closes a loop. If `stays` is true, LLVM keeps one copy of the loop's
-    /// body: LLVM may vectorise the loop but neither unroll nor interleave it.
-    pub(crate) fn branch_back(&self, to: Bb, stays: bool) {
-        if stays {
-            self.branch_with_wish(to, "llvm.loop.unroll.disable", None);
-        } else {
-            self.branch(to);
-        }
+    /// Adds the jump that closes a loop of which LLVM keeps one copy of the body: LLVM may vectorise
+    /// the loop but neither unroll nor interleave it.
+    pub(crate) fn branch_back_in_one_copy(&self, to: Bb) {
+        self.branch_with_wish(to, "llvm.loop.unroll.disable", None);
     }
 
     /// Adds the jump that closes a loop of few iterations. For this loop, the vectoriser uses full

@@ -7,6 +7,7 @@ use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use fusebox_core::ir::Float;
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::core::*;
+use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMDiagnosticSeverity, LLVMLinkage};
 
@@ -206,6 +207,37 @@ impl Module {
             }
             Val(function)
         }
+    }
+
+    /// Returns LLVM's context of the module, for code that creates another module in it.
+    pub(crate) fn context(&self) -> LLVMContextRef {
+        self.context
+    }
+
+    /// Moves all functions and constants of another module to this module.
+    ///
+    /// # Safety
+    /// `other` must be a module of this module's [`context`](Self::context), which the caller owns.
+    pub(crate) unsafe fn link(&self, other: LLVMModuleRef) -> Result<(), String> {
+        // SAFETY: both modules are alive and have one context; the call disposes of `other`.
+        let failed = unsafe { LLVMLinkModules2(self.module, other) };
+        if failed == 0 { self.sound() } else { Err("two modules cannot be linked".into()) }
+    }
+
+    /// Returns LLVM's names of the machine and of the layout of data in memory.
+    pub(crate) fn machine(&self) -> [String; 2] {
+        // SAFETY: the module is alive and owns both zero-terminated strings, which are copied.
+        unsafe {
+            [LLVMGetTarget(self.module), LLVMGetDataLayoutStr(self.module)]
+                .map(|text| CStr::from_ptr(text).to_string_lossy().into_owned())
+        }
+    }
+
+    /// Returns the function of this name.
+    pub(crate) fn function(&self, name: &str) -> Option<Val> {
+        // SAFETY: the module is alive and the name is zero-terminated.
+        let function = unsafe { LLVMGetNamedFunction(self.module, c_string(name).as_ptr()) };
+        (!function.is_null()).then_some(Val(function))
     }
 
     /// Returns the function of this name if it exists and has a use.

@@ -16,6 +16,13 @@ unsafe extern "C" {
     fn fusebox_register_passes();
 }
 
+/// Registers the passes that pipelines can name, once per process.
+pub(super) fn register_passes() {
+    static REGISTERED: Once = Once::new();
+    // SAFETY: called once.
+    REGISTERED.call_once(|| unsafe { fusebox_register_passes() });
+}
+
 /// A pipeline of MLIR's passes, and the stage after which lowering runs this pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MlirPasses {
@@ -92,9 +99,7 @@ impl MlirPasses {
     }
 
     fn manager<'c>(&self, context: &'c melior::Context) -> Result<PassManager<'c>, LoweringError> {
-        static REGISTERED: Once = Once::new();
-        // SAFETY: called once.
-        REGISTERED.call_once(|| unsafe { fusebox_register_passes() });
+        register_passes();
         let manager = PassManager::new(context);
         match utility::parse_pass_pipeline(manager.as_operation_pass_manager(), &self.pipeline) {
             Ok(()) => Ok(manager),

@@ -138,7 +138,7 @@ pub(crate) fn advance(
         Step::Loops => loops::lower(&kernel, facts, target),
         Step::Indices => indices::lower(&kernel, facts, target),
         Step::Scalars => scalars::lower(&kernel, target),
-        Step::Kernel | Step::LlvmUnoptimized | Step::Llvm | Step::Assembly => Ok(kernel),
+        Step::Kernel | Step::LlvmDialect | Step::LlvmUnoptimized | Step::Llvm | Step::Assembly => Ok(kernel),
     }
 }
 

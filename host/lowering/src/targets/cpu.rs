@@ -3,7 +3,7 @@
 use fusebox_core::builder::Abilities;
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
 
-use super::{Atomics, Backend, Family, Form, Runner, TargetInfo};
+use super::{Atomics, Backend, Family, Form, Lowering, Runner, TargetInfo};
 use crate::{llvm, optimize};
 
 pub(super) const FAMILY: Family = Family { names: "cpu, cpu,-amx, cpu,-avx512", named };
@@ -35,6 +35,7 @@ pub(super) fn info() -> TargetInfo {
     TargetInfo {
         device: DeviceDescription::cpu(1),
         runner: Some(Runner::Cpu),
+        lowering: Lowering::default(),
         form: Form::Blocks,
         backend: Backend {
             check: |_| Ok(()),

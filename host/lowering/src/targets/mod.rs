@@ -3,6 +3,7 @@
 
 mod amdgpu;
 mod cpu;
+mod lowering;
 mod nvptx;
 mod simt;
 mod tiles;
@@ -17,6 +18,8 @@ use fusebox_core::ir::{Float, MatrixProduct};
 use crate::Code;
 use crate::error::LoweringError;
 use crate::llvm::{self, Module, Val};
+
+pub use lowering::Lowering;
 
 /// All targets, by family.
 const FAMILIES: [Family; 4] = [cpu::FAMILY, simt::FAMILY, nvptx::FAMILY, amdgpu::FAMILY];
@@ -77,6 +80,16 @@ impl Target {
         Target(Arc::new(nvptx::in_version(Arc::unwrap_or_clone(self.0), version)))
     }
 
+    /// Sets the lowering of the kernels.
+    pub fn with_lowering(self, lowering: Lowering) -> Target {
+        Target(Arc::new(TargetInfo { lowering, ..Arc::unwrap_or_clone(self.0) }))
+    }
+
+    /// Returns the lowering of the kernels.
+    pub fn lowering(&self) -> Lowering {
+        self.0.lowering
+    }
+
     /// Returns a text with everything that generated code depends on, except the kernels and this
     /// build of fusebox. The text has the target, LLVM's version, and this machine's processor if
     /// the code is for this machine.
@@ -87,7 +100,7 @@ impl Target {
             None => llvm::host_identity(without),
             Some(triple) => format!("{triple} {processor} {features}"),
         };
-        format!("{self} {ptx:?} LLVM {} {machine}", llvm::version())
+        format!("{self} {ptx:?} {} LLVM {} {machine}", self.0.lowering.name(), llvm::version())
     }
 
     /// Returns LLVM's names of the instruction sets that the target's code may use. Omits
@@ -182,6 +195,8 @@ pub(crate) struct TargetInfo {
     /// A typical machine of the target. The machine's name is the target's name that users write.
     pub(crate) device: DeviceDescription,
     pub(crate) runner: Option<Runner>,
+    /// The code that turns kernels into LLVM IR.
+    pub(crate) lowering: Lowering,
     pub(crate) form: Form,
     pub(crate) backend: Backend,
     /// Properties of PTX, if the target's code is PTX.

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::aliases::{Buffer, named};
 use super::entry::{each_block, find_buffers};
 use super::{Callee, Translation};
 use crate::error::{Done, LoweringError, Required, Unsupported};
+use crate::hints::{Buffer, named};
 use crate::llvm::{Bb, IntPredicate, Val};
 use crate::{Composite, Step};
 

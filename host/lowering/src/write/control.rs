@@ -1,17 +1,11 @@
 //! Writes the structured control flow of `scf` as blocks and phis.
 
-use std::collections::HashSet;
-use std::ops::RangeInclusive;
-
-use fusebox_core::ir::{Attribute, OpKind, Operation, Region, Value};
+use fusebox_core::ir::{Operation, Region, Value};
 
 use super::function::Body;
 use crate::error::{Done, Required, Unsupported};
+use crate::hints::{LoopWish, wish};
 use crate::llvm::{Bb, IntPredicate, Op, Val};
-
-/// Numbers of iterations for which LLVM would use a single masked vector. Loops with fewer
-/// iterations are unrolled. For loops with more iterations, LLVM chooses a scalar remainder loop.
-const FEW_TURNS: RangeInclusive<i64> = 5..=15;
 
 /// The end of a branch: its last block, and the values that the branch yields.
 struct Exit {
@@ -72,31 +66,16 @@ impl<'s> Body<'_, '_, 's> {
         let next = self.region(body)?;
         let stepped = self.llvm().binary_nsw(Op::LLVMAdd, phis[0], step);
         self.close(&phis, &[&[stepped], next.as_slice()].concat());
-        if self.is_short_copy(&operands, body) {
-            self.llvm().branch_back_in_whole_vectors(header);
-        } else if gathers(body) > self.translation.target.most_gathers {
-            self.llvm().branch_back_in_order(header);
-        } else {
-            self.llvm().branch_back(header, stays(op));
+        let bounds = [lower, upper, step].map(|value| self.llvm().as_constant(value));
+        match wish(op, body, bounds, self.translation.target) {
+            LoopWish::None => self.llvm().branch(header),
+            LoopWish::OneCopy => self.llvm().branch_back_in_one_copy(header),
+            LoopWish::InOrder => self.llvm().branch_back_in_order(header),
+            LoopWish::WholeVectors => self.llvm().branch_back_in_whole_vectors(header),
         }
         self.llvm().position_at_end(after);
         self.bind_all(&op.results, &phis[1..]);
         Ok(())
-    }
-
-    /// Whether a loop for the cpu stores few contiguous elements with little arithmetic. LLVM would
-    /// use one masked vector for such a loop. On AMD's processors without AVX-512 a masked store
-    /// takes about twenty operations. Loops that call a function are excluded, because for them one
-    /// masked vector is still faster.
-    fn is_short_copy(&self, operands: &[Val], body: &Region) -> bool {
-        let &[lower, upper, step] = operands else { return false };
-        let bounds = [lower, upper, step].map(|value| self.llvm().as_constant(value));
-        let is_short = matches!(bounds, [Some(0), Some(turns), Some(1)] if FEW_TURNS.contains(&turns));
-        let is_plain = |op: &Operation| op.regions.is_empty() && !matches!(op.kind, OpKind::Call | OpKind::PureCall);
-        is_short
-            && self.translation.target.gpu.is_none()
-            && body.operations.iter().all(is_plain)
-            && body.operations.iter().any(|op| op.kind == OpKind::Store)
     }
 
     /// Writes phis for the arguments of a loop's region.
@@ -159,49 +138,5 @@ impl<'s> Body<'_, '_, 's> {
         }
         self.llvm().position_at_end(after);
         self.merge(&op.results, &exits)
-    }
-}
-
-/// Whether LLVM must keep one copy of the loop's body.
-fn stays(op: &Operation) -> bool {
-    matches!(op.attribute("fusebox.unroll"), Some(Attribute::Str(wish)) if wish == "never")
-}
-
-/// Counts the indirect reads in a loop's body: the reads at addresses that depend on another read.
-/// In a vectorised loop each indirect read is a gather.
-fn gathers(body: &Region) -> usize {
-    let mut read: HashSet<Value> = HashSet::new();
-    let mut count = 0;
-    for op in &body.operations {
-        let depends = op.operands.iter().any(|operand| read.contains(operand));
-        count += usize::from(op.kind == OpKind::Load && depends);
-        if op.kind == OpKind::Load || depends {
-            read.extend(&op.results);
-        }
-    }
-    count
-}
-
-#[cfg(test)]
-mod tests {
-    use fusebox_kernel_text::parse;
-
-    use super::gathers;
-
-    #[test]
-    fn gathers_are_reads_at_places_that_were_read() {
-        let text = r#"
-            "func.func"() ({
-            ^bb0(%a: !llvm.ptr, %b: !llvm.ptr, %i: i64, %j: i64):
-              %0 = "xla_gpu.load"(%a, %i) {alignment = 4 : i64} : (!llvm.ptr, i64) -> i32
-              %1 = "arith.extui"(%0) : (i32) -> i64
-              %2 = "arith.addi"(%1, %j) : (i64, i64) -> i64
-              %3 = "xla_gpu.load"(%b, %2) {alignment = 4 : i64} : (!llvm.ptr, i64) -> f32
-              %4 = "xla_gpu.load"(%b, %j) {alignment = 4 : i64} : (!llvm.ptr, i64) -> f32
-              "xla_gpu.store"(%3, %b, %i) {alignment = 4 : i64} : (f32, !llvm.ptr, i64) -> ()
-              "func.return"() : () -> ()
-            }) {sym_name = "f", function_type = (!llvm.ptr, !llvm.ptr, i64, i64) -> ()} : () -> ()"#;
-        let functions = parse("gathers.mlir", text).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(gathers(&functions[0].body), 1);
     }
 }

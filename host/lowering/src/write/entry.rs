@@ -2,9 +2,9 @@
 
 use fusebox_core::ir::Function;
 
-use super::aliases::{Buffer, named};
 use super::function::{Body, Ids};
 use super::{Callee, Outcome, Translation};
+use crate::hints::{Buffer, named};
 use crate::llvm::{Bb, IntPredicate, Op, Val};
 use crate::stages::Facts;
 use crate::stages::writer::Attributes;

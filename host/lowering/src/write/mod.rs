@@ -1,7 +1,6 @@
 //! Writes the lowest form of the kernel IR as LLVM IR. Each operation becomes an instruction, a
 //! call, or blocks.
 
-mod aliases;
 mod arith;
 mod atomic;
 mod composite;
@@ -16,11 +15,13 @@ mod vector;
 
 use std::collections::{BTreeMap, HashMap};
 
-use fusebox_core::ir::{Effect, Function, OpKind, Operation};
+use fusebox_core::ir::{Function, Operation};
 
 use crate::error::{LoweringError, Unsupported};
+use crate::hints::only_reads;
 use crate::llvm::{Module, Ty, Val};
 use crate::math as library;
+use crate::math_versions::Definitions;
 use crate::stages::{Facts, KernelFunctions, StageError};
 use crate::targets::TargetInfo;
 use function::Body;
@@ -40,8 +41,8 @@ pub(crate) struct Translation<'t> {
     /// Functions of the math library that kernels use. The key is the name, and `true` for a called
     /// function or `false` for an inlined function.
     math: BTreeMap<(&'static str, bool), Declared>,
-    /// Cache of lowered definitions of functions of the math library.
-    definitions: HashMap<&'static str, Function>,
+    /// Functions of the math library in the lowest form of kernel IR.
+    definitions: Definitions<'t>,
     /// Vector functions that are declared. They are defined after the vectoriser has run.
     vector_math: Vec<VectorFunction>,
     /// Whether the current kernel calls math functions instead of inlining them.
@@ -85,16 +86,6 @@ const READS_ARGUMENTS: u64 = 1;
 
 type Outcome<'s> = Result<(), (Option<&'s Operation>, Unsupported)>;
 
-/// Whether a function has no effect except reading memory. Assumes the same of its callees.
-fn only_reads(function: &Function) -> bool {
-    let mut only_reads = true;
-    function.body.walk(&mut |op| {
-        only_reads &= matches!(op.kind, OpKind::Load | OpKind::Call)
-            || !matches!(op.kind.effect(), Effect::Memory | Effect::Allocates);
-    });
-    only_reads
-}
-
 impl<'t> Translation<'t> {
     pub(crate) fn new(llvm: Module, target: &'t TargetInfo) -> Self {
         Translation {
@@ -104,7 +95,7 @@ impl<'t> Translation<'t> {
             own: HashMap::new(),
             shared: HashMap::new(),
             math: BTreeMap::new(),
-            definitions: HashMap::new(),
+            definitions: Definitions::new(target),
             vector_math: Vec::new(),
             is_math_called: false,
             sites: Vec::new(),
@@ -127,7 +118,7 @@ impl<'t> Translation<'t> {
         let callees: Vec<&Function> = callees.iter().filter(|callee| library::symbol(&callee.name).is_none()).collect();
         self.own.clear();
         self.tile_shape = None;
-        self.is_math_called = self.calls_math(kernel)?;
+        self.is_math_called = self.definitions.are_called(kernel)?;
         for callee in &callees {
             self.declare(callee).map_err(|reason| failed((None, reason)))?;
         }
@@ -144,6 +135,31 @@ impl<'t> Translation<'t> {
             self.define(callee, &declared, None).map_err(failed)?;
         }
         Ok(())
+    }
+
+    /// Adds a kernel that another lowering has written to the module. `body` is the function with
+    /// the kernel's operations. Composites may call the kernel.
+    pub(crate) fn adopt_kernel(
+        &mut self,
+        kernel: &KernelFunctions,
+        facts: &Facts<'_>,
+        is_visible: bool,
+        (body, past_caches): (Val, bool),
+    ) {
+        let (pointer, word) = (self.llvm.pointer(0), self.llvm.int(64));
+        let arguments = facts.arguments.len();
+        let parameters = [vec![pointer; arguments], vec![word; 2]].concat();
+        let callee = Callee {
+            body,
+            signature: self.llvm.signature(self.llvm.void(), &parameters),
+            arguments,
+            blocks: facts.blocks,
+            threads: facts.threads,
+            past_caches,
+            operations: kernel.functions.iter().map(Function::size).sum(),
+            is_visible,
+        };
+        self.callees.insert(facts.name.to_owned(), callee);
     }
 
     /// Writes a function's body. With `lanes`, replaces each scalar by a vector of this many lanes.

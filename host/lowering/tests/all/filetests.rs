@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use fusebox_core::ir;
-use fusebox_lowering::{LoweringError, Stage, Target, check_with_mlir, lower, read_kernel};
+use fusebox_lowering::{Lowering, LoweringError, Stage, Target, check_with_mlir, lower, read_kernel};
 
 const SEPARATOR: &str = "\n// -----\n";
 
@@ -35,6 +35,11 @@ fn indices() {
 #[test]
 fn scalars() {
     check(Stage::Indices, Stage::Scalars);
+}
+
+#[test]
+fn llvm_dialect() {
+    check(Stage::Scalars, Stage::LlvmDialect);
 }
 
 #[test]
@@ -74,7 +79,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// Lowers a kernel to a stage, and returns the text of this stage. Kernel IR must be valid for
 /// fusebox and for MLIR.
 fn lowered(name: &str, text: &str, from: Stage, to: Stage) -> Result<String, LoweringError> {
-    let target = target(name, text);
+    let lowering = if to == Stage::LlvmDialect { Lowering::Mlir } else { Lowering::Fusebox };
+    let target = target(name, text).with_lowering(lowering);
     let found = lower(&read_kernel(name, text, None)?, &target, from, to, &[])?;
     if to > Stage::Scalars {
         return Ok(functions_of(&found));

@@ -9,6 +9,7 @@ mod gpu;
 mod jit;
 mod limits;
 mod math;
+mod mlir_lowering;
 mod mlir_passes;
 mod narrow_floats;
 mod operations;

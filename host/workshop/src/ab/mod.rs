@@ -47,7 +47,7 @@ pub fn compare(
     let mut watch = DisturbanceWatch::new();
     let both = trial::CompiledSides::compile(a, b, source, false, settings)?;
     let (of_a, of_b) = (both.a.kernels.as_deref(), both.b.kernels.as_deref());
-    let chosen = fusions::choose(of_a, of_b, settings.fusion.as_ref(), a.mlir_passes == b.mlir_passes)?;
+    let chosen = fusions::choose(of_a, of_b, settings.fusion.as_ref(), a.lowers_like(b))?;
     let trial = Trial { source, of_part: false, choice: &settings.inputs, settings };
     let program = both.compare("program", &trial, &mut watch)?;
     let random = InputChoice { inputs: None, seed: settings.inputs.seed };

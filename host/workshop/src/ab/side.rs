@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use fusebox_compiler::{Dump, Emitters, Options, Selected, Source};
-use fusebox_lowering::{MlirPasses, Stage};
+use fusebox_lowering::{Lowering, MlirPasses, Stage};
 use fusebox_runtime::{Access, CodeImage, Executable, Target};
 use object::{Object, ObjectSection, SectionKind};
 
@@ -23,6 +23,8 @@ pub struct Side {
     pub compiler: SideCompiler,
     /// MLIR passes that run only for this side.
     pub mlir_passes: Vec<MlirPasses>,
+    /// Lowering of this side's kernels. `None` for the lowering of both sides.
+    pub lowering: Option<Lowering>,
     /// Dump to which each phase of compilation writes its output. Used for the whole program, not
     /// for single fusions.
     pub dump: Dump,
@@ -50,6 +52,11 @@ const ASKED: [(&str, Stage); 4] =
     [("mlir", Stage::Kernel), ("mlir-lowered", Stage::Scalars), ("llvm", Stage::Llvm), ("asm", Stage::Assembly)];
 
 impl Side {
+    /// Whether both sides turn kernels into code in the same way.
+    pub(super) fn lowers_like(&self, other: &Side) -> bool {
+        self.mlir_passes == other.mlir_passes && self.lowering == other.lowering
+    }
+
     /// Compiles a program. `of_part` states that the program is only a part of another program.
     pub fn compile(
         &self,
@@ -63,6 +70,8 @@ impl Side {
                 let dump = if of_part { Dump::default() } else { self.dump.clone() };
                 let mut options = Options { emitters, dump, ..settings.compile.clone() };
                 options.departures.mlir_passes.extend(self.mlir_passes.iter().cloned());
+                let with = fusebox_lowering::Target::with_lowering;
+                options.target = self.lowering.into_iter().fold(options.target, with);
                 compile_here(source, &options)
             }
             SideCompiler::Program(program) => compile_with_program(program, source, settings),

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use fusebox_compiler::Options;
-use fusebox_lowering::Runner;
+use fusebox_lowering::{Lowering, Runner};
 use sha2::{Digest, Sha256};
 
 use super::contenders::find;
 use super::database::{DatabaseError, all, is_there};
 use super::question::Question;
 
-/// Returns a name of the target device. The name is equal in every run. Two devices on which times
-/// may differ have different names.
+/// Returns a name of the target device. The name is equal in every run. Two devices, or two
+/// lowerings, for which times may differ have different names.
 pub fn device(options: &Options) -> String {
     let device = &options.device;
     let digest: [u8; 32] = Sha256::digest(format!("{device:?}")).into();
@@ -25,7 +25,11 @@ pub fn device(options: &Options) -> String {
         }
         _ => format!(" {} cores", device.core_count),
     };
-    format!("{}:{parts}, {digest}", options.target)
+    let lowering = match options.target.lowering() {
+        Lowering::Fusebox => "",
+        Lowering::Mlir => ", lowering mlir",
+    };
+    format!("{}:{parts}, {digest}{lowering}", options.target)
 }
 
 /// Returns the model of the first processor in the text of `/proc/cpuinfo`.

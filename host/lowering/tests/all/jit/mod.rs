@@ -18,7 +18,7 @@ type Kernel = unsafe extern "C" fn(*const *mut c_void, i64, i64);
 /// A cache line with the alignment that kernels require.
 #[repr(align(64))]
 #[derive(Clone)]
-struct Line([u8; 64]);
+struct Line(#[allow(dead_code, reason = "kernels read it through a pointer")] [u8; 64]);
 
 /// The memory of one argument of a kernel.
 #[derive(Clone)]

@@ -1,0 +1,138 @@
+//! Hints for LLVM's optimiser. They do not change the results of a kernel, except for the order of
+//! sums that may be regrouped. All lowerings give LLVM the same hints.
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+use fusebox_core::ir::{Attribute, Effect, Function, OpKind, Operation, Region, Value};
+
+use crate::targets::TargetInfo;
+
+/// Numbers of iterations for which LLVM would use a single masked vector. Loops with fewer
+/// iterations are unrolled. For loops with more iterations, LLVM chooses a scalar remainder loop.
+const FEW_TURNS: RangeInclusive<i64> = 5..=15;
+
+/// A kernel's buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffer {
+    pub(crate) no_alias: bool,
+    pub(crate) read_only: bool,
+}
+
+/// Decides for each buffer whether to mark it `noalias`, which means that the buffer overlaps no
+/// other buffer.
+///
+/// Reads never conflict. If no written buffer overlaps another buffer, it suffices to mark the
+/// written buffers. LLVM attaches a list to each access, with the marked buffers that the access
+/// does not touch. LLVM then compares the lists of each pair of accesses. If all buffers are
+/// marked, the time of these comparisons grows with the cube of the number of buffers.
+pub(crate) fn named(buffers: &[Buffer]) -> Vec<bool> {
+    let writes_suffice = buffers.iter().all(|it| it.read_only || it.no_alias);
+    buffers.iter().map(|it| it.no_alias && !(it.read_only && writes_suffice)).collect()
+}
+
+/// Whether a function has no effect except reading memory. Assumes the same of its callees.
+pub(crate) fn only_reads(function: &Function) -> bool {
+    let mut only_reads = true;
+    function.body.walk(&mut |op| {
+        only_reads &= matches!(op.kind, OpKind::Load | OpKind::Call)
+            || !matches!(op.kind.effect(), Effect::Memory | Effect::Allocates);
+    });
+    only_reads
+}
+
+/// What LLVM shall do with a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoopWish {
+    /// LLVM decides.
+    None,
+    /// Keep one copy of the loop's body. LLVM may vectorise the loop but neither unroll nor
+    /// interleave it.
+    OneCopy,
+    /// Leave the loop as it is: its iterations run in order.
+    InOrder,
+    /// Use full vectors, and a scalar loop for the remaining iterations.
+    WholeVectors,
+}
+
+/// Returns the wish for a loop. `bounds` are the first number, the end and the step of the loop, if
+/// they are constants.
+pub(crate) fn wish(op: &Operation, body: &Region, bounds: [Option<i64>; 3], target: &TargetInfo) -> LoopWish {
+    if is_short_copy(bounds, body, target) {
+        LoopWish::WholeVectors
+    } else if gathers(body) > target.most_gathers {
+        LoopWish::InOrder
+    } else if stays(op) {
+        LoopWish::OneCopy
+    } else {
+        LoopWish::None
+    }
+}
+
+/// Whether a loop for the cpu stores few contiguous elements with little arithmetic. LLVM would use
+/// one masked vector for such a loop. On AMD's processors without AVX-512 a masked store takes
+/// about twenty operations. Loops that call a function are excluded, because for them one masked
+/// vector is still faster.
+fn is_short_copy(bounds: [Option<i64>; 3], body: &Region, target: &TargetInfo) -> bool {
+    let is_short = matches!(bounds, [Some(0), Some(turns), Some(1)] if FEW_TURNS.contains(&turns));
+    let is_plain = |op: &Operation| op.regions.is_empty() && !matches!(op.kind, OpKind::Call | OpKind::PureCall);
+    is_short
+        && target.gpu.is_none()
+        && body.operations.iter().all(is_plain)
+        && body.operations.iter().any(|op| op.kind == OpKind::Store)
+}
+
+/// Whether LLVM must keep one copy of the loop's body.
+fn stays(op: &Operation) -> bool {
+    matches!(op.attribute("fusebox.unroll"), Some(Attribute::Str(wish)) if wish == "never")
+}
+
+/// Counts the indirect reads in a loop's body: the reads at addresses that depend on another read.
+/// In a vectorised loop each indirect read is a gather.
+fn gathers(body: &Region) -> usize {
+    let mut read: HashSet<Value> = HashSet::new();
+    let mut count = 0;
+    for op in &body.operations {
+        let depends = op.operands.iter().any(|operand| read.contains(operand));
+        count += usize::from(op.kind == OpKind::Load && depends);
+        if op.kind == OpKind::Load || depends {
+            read.extend(&op.results);
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_kernel_text::parse;
+
+    use super::*;
+
+    const READ: Buffer = Buffer { no_alias: true, read_only: true };
+    const WRITTEN: Buffer = Buffer { no_alias: true, read_only: false };
+    const SHARED: Buffer = Buffer { no_alias: false, read_only: false };
+
+    #[test]
+    fn what_is_only_read_is_named_where_a_write_is_not() {
+        assert_eq!(named(&[READ, READ, WRITTEN]), [false, false, true]);
+        assert_eq!(named(&[READ, SHARED, WRITTEN]), [true, false, true]);
+        assert_eq!(named(&[READ, READ]), [false, false]);
+    }
+
+    #[test]
+    fn gathers_are_reads_at_places_that_were_read() {
+        let text = r#"
+            "func.func"() ({
+            ^bb0(%a: !llvm.ptr, %b: !llvm.ptr, %i: i64, %j: i64):
+              %0 = "xla_gpu.load"(%a, %i) {alignment = 4 : i64} : (!llvm.ptr, i64) -> i32
+              %1 = "arith.extui"(%0) : (i32) -> i64
+              %2 = "arith.addi"(%1, %j) : (i64, i64) -> i64
+              %3 = "xla_gpu.load"(%b, %2) {alignment = 4 : i64} : (!llvm.ptr, i64) -> f32
+              %4 = "xla_gpu.load"(%b, %j) {alignment = 4 : i64} : (!llvm.ptr, i64) -> f32
+              "xla_gpu.store"(%3, %b, %i) {alignment = 4 : i64} : (f32, !llvm.ptr, i64) -> ()
+              "func.return"() : () -> ()
+            }) {sym_name = "f", function_type = (!llvm.ptr, !llvm.ptr, i64, i64) -> ()} : () -> ()"#;
+        let functions = parse("gathers.mlir", text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(gathers(&functions[0].body), 1);
+    }
+}

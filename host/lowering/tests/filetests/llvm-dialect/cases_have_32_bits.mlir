@@ -1,0 +1,52 @@
+// A choice by an index. MLIR's switch has 32 bits, so larger numbers are replaced by one that selects the default.
+// target: cpu
+func.func @k(%a: !llvm.ptr, %out: !llvm.ptr) attributes {fusebox.entry, fusebox.launch = array<i64: 1, 1>} {
+  %i = arith.constant 0 : i64
+  %x = "xla_gpu.load"(%a, %i) {alignment = 8 : i64} : (!llvm.ptr, i64) -> i64
+  %chosen = arith.index_cast %x : i64 to index
+  %r = scf.index_switch %chosen -> f32
+  case 1 {
+    %one = arith.constant 1.0 : f32
+    scf.yield %one : f32
+  }
+  default {
+    %zero = arith.constant 0.0 : f32
+    scf.yield %zero : f32
+  }
+  "xla_gpu.store"(%r, %out, %i) {alignment = 4 : i64} : (f32, !llvm.ptr, i64) -> ()
+  func.return
+}
+// -----
+llvm.func @k.body(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64, %arg3: i64) attributes {passthrough = ["alwaysinline", "nounwind"]} {
+  %0 = llvm.mlir.constant(0.000000e+00 : f32) : f32
+  %1 = llvm.mlir.constant(1.000000e+00 : f32) : f32
+  %2 = llvm.mlir.constant(2147483647 : i64) : i64
+  %3 = llvm.load %arg0 {alignment = 8 : i64} : !llvm.ptr -> i64
+  %4 = llvm.intr.umin(%3, %2) : (i64, i64) -> i64
+  %5 = llvm.trunc %4 : i64 to i32
+  llvm.switch %5 : i32, ^bb1(%0 : f32) [
+    1: ^bb1(%1 : f32)
+  ]
+^bb1(%6: f32):  // 2 preds: ^bb0, ^bb0
+  llvm.br ^bb2
+^bb2:  // pred: ^bb1
+  llvm.store %6, %arg1 {alignment = 4 : i64} : f32, !llvm.ptr
+  llvm.return
+}
+llvm.func @k(%arg0: !llvm.ptr, %arg1: i64, %arg2: i64) attributes {passthrough = ["nounwind"]} {
+  %0 = llvm.mlir.constant(1 : i64) : i64
+  %1 = llvm.mlir.constant(0 : i64) : i64
+  %2 = llvm.load %arg0 {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+  %3 = llvm.getelementptr inbounds %arg0[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %4 = llvm.load %3 {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+  llvm.br ^bb1(%arg1 : i64)
+^bb1(%5: i64):  // 2 preds: ^bb0, ^bb2
+  %6 = llvm.icmp "slt" %5, %arg2 : i64
+  llvm.cond_br %6, ^bb2, ^bb3
+^bb2:  // pred: ^bb1
+  llvm.call @k.body(%2, %4, %5, %1) : (!llvm.ptr, !llvm.ptr, i64, i64) -> ()
+  %7 = llvm.add %5, %0 overflow<nsw> : i64
+  llvm.br ^bb1(%7 : i64)
+^bb3:  // pred: ^bb1
+  llvm.return
+}
