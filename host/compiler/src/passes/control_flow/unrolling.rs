@@ -5,7 +5,7 @@
 //! while(0, x: i < 2) { (i + 1, f(x)) }     is     (2, f(f(x)))
 //! ```
 
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Module, Op};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Op};
 use fusebox_edit::{Builder, Rewrite};
 
 use crate::equal_instructions::depends_on_operands_alone;
@@ -29,7 +29,7 @@ pub fn unrolled(
     let module = edit.module();
     let (condition, body) = (module.computation(condition), module.computation(body));
     let mut state = edit.mapped(instruction.operands[0]);
-    let iteration_count = iteration_count(module, condition, body, elements(edit, state))?;
+    let iteration_count = iteration_count(condition, body, elements(edit, state))?;
     if iteration_count > 1 && (iteration_count * body.instructions.len() > MOST_INSTRUCTIONS || !is_plain(body)) {
         return None;
     }
@@ -41,22 +41,17 @@ pub fn unrolled(
 
 /// Returns the number of iterations if it is known and small. The program then no longer evaluates
 /// the condition.
-fn iteration_count(
-    module: &Module,
-    condition: &Computation,
-    body: &Computation,
-    mut state: KnownState,
-) -> Option<usize> {
+fn iteration_count(condition: &Computation, body: &Computation, mut state: KnownState) -> Option<usize> {
     if !is_plain(condition) {
         return None;
     }
     for turn in 0..=MOST_TURNS {
-        let values = known(module, condition, &state);
+        let values = known(condition, &state);
         let goes_on = values[condition.root.index()].as_ref()?.as_array()?.data.first() != Some(&0);
         if !goes_on {
             return Some(turn);
         }
-        let values = known(module, body, &state);
+        let values = known(body, &state);
         let root = body.root_instruction();
         state = match root.op {
             Op::Tuple => root.operands.iter().map(|next| values[next.index()].clone()).collect(),
@@ -75,7 +70,7 @@ fn elements(edit: &Builder, state: InstrId) -> KnownState {
 }
 
 /// Evaluates a computation's instructions as far as the known state determines them.
-fn known(module: &Module, computation: &Computation, state: &KnownState) -> KnownState {
+fn known(computation: &Computation, state: &KnownState) -> KnownState {
     let mut values: KnownState = Vec::with_capacity(computation.instructions.len());
     for instruction in &computation.instructions {
         let value = match &instruction.op {
@@ -88,7 +83,7 @@ fn known(module: &Module, computation: &Computation, state: &KnownState) -> Know
             _ => {
                 let operands: Option<Vec<Literal>> =
                     instruction.operands.iter().map(|operand| values[operand.index()].clone()).collect();
-                operands.and_then(|operands| constant_folding::value(module, instruction, &operands))
+                operands.and_then(|operands| constant_folding::value(instruction, &operands))
             }
         };
         values.push(value);
