@@ -50,6 +50,8 @@ pub const MOST_MAP_NODES: usize = 10_000;
 pub const MOST_PLAN_NODES: usize = 1 << 20;
 /// Largest depth of an expression. Every operation on expressions recurses over them.
 pub use fusebox_indexing::MAX_DEPTH as MOST_EXPRESSION_DEPTH;
+/// Largest number of parts into which a claim divides a reduction. No device has so many threads.
+pub const MOST_PARTS: usize = 1 << 20;
 /// Largest number of bytes of a claim's form. A form lists only a few dimensions.
 pub const MOST_FORM_BYTES: usize = 4 << 10;
 /// Largest amount of work for which a check evaluates a map point by point. The work is the number

@@ -43,6 +43,16 @@ pub struct Claim {
     /// it can do so once for many runs of the kernel, for example before a loop. If this list is
     /// empty, no operand has a better order.
     pub orders: Vec<Vec<i64>>,
+    /// The parts into which the emitter wants a reduction to be divided. `None` if the emitter
+    /// wants to compute the reduction in one step. Only reductions are divided.
+    pub parts: Option<Parts>,
+    /// Whether emitters compute an expensive producer of the operands, such as a product, only as
+    /// often as [`Claim::reads`] states. If false, the host assumes that a kernel computes such a
+    /// producer again at each read of the indexing maps.
+    pub keeps_producers: bool,
+    /// Whether a product is faster as a multiplication and a sum. The host rewrites a product of a
+    /// row and a matrix to this form.
+    pub as_sum: bool,
 }
 
 /// Position of a hero in its kernel.
@@ -53,8 +63,31 @@ pub enum HeroPlace {
     BeforeEpilogue,
     /// The hero must be the root of the kernel. In any other position, the operation is not a hero.
     Root,
-    /// The operation is not a hero. The emitter only states [`Claim::orders`].
+    /// The operation is not a hero. The emitter only states in which form passes should leave the
+    /// operation: [`Claim::orders`], [`Claim::parts`] and [`Claim::as_sum`].
     Nowhere,
+}
+
+/// The division of a reduction into two steps. The first step reduces several parts of each
+/// result's elements, and the second step reduces the results of the parts. The host divides a
+/// reduction if the parts are so long that the division saves more time than the second kernel
+/// takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts {
+    /// Number of parts of each result's elements with which the first step uses the whole device.
+    /// The host may choose a smaller number, or a number that divides a dimension. The number is 1
+    /// if the results alone use the whole device.
+    pub count: i64,
+    /// Number of results whose elements the kernel reduces together, for example the number of
+    /// columns that one core reads. A part of each of these results is one piece of work.
+    pub together: i64,
+    /// Arithmetic per element, in [bytes](crate::cost::arithmetic_bytes), that takes as long as the
+    /// kernel takes to read and reduce the element. With more arithmetic, shorter parts pay off.
+    /// The number is infinite if arithmetic never takes longer.
+    pub arithmetic: f64,
+    /// Reduced dimensions, in ascending order, that only the second step should reduce, even if the
+    /// host does not divide the other dimensions.
+    pub second: Vec<i64>,
 }
 
 /// One pass of a kernel over the elements of some operands. During the pass, the kernel can also

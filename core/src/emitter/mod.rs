@@ -23,7 +23,7 @@ mod strategy;
 
 pub use candidate::{Bid, Candidate};
 pub use check::{PlanFault, PlannedOutput, check_plan, check_visits};
-pub use claim::{Claim, HeroPlace, Pass};
+pub use claim::{Claim, HeroPlace, Parts, Pass};
 pub use emitter_trait::{Emitter, Registration};
 pub use fusion::{Analysis, Fusion};
 pub use interface::{

@@ -9,7 +9,7 @@ use super::schema;
 use crate::device::{DeviceDescription, NarrowProducts};
 use crate::emitter::{
     Bid, Claim, Configuration, Decline, Descriptor, Emitter, Fusion, HeroPlace, Kernel, KernelCode, KernelKind,
-    LaunchDimensions, OutputPlan, Pass, Plan, SubgraphCall, SubgraphKind, Verdict, Visit, Work, WriteMode,
+    LaunchDimensions, OutputPlan, Parts, Pass, Plan, SubgraphCall, SubgraphKind, Verdict, Visit, Work, WriteMode,
 };
 use crate::hlo::{InstrId, Opcode, PrintOptions, parse_module, print_module_with};
 use crate::ir::MatrixProduct;
@@ -134,6 +134,9 @@ impl From<Claim> for schema::Claim {
             updates: claim.updates as u64,
             reads: claim.reads,
             orders: claim.orders.into_iter().map(|dims| schema::Order { dims }).collect(),
+            parts: claim.parts.map(Into::into),
+            keeps_producers: claim.keeps_producers,
+            as_sum: claim.as_sum,
         }
     }
 }
@@ -158,7 +161,22 @@ impl From<schema::Claim> for Claim {
             updates: count(claim.updates),
             reads: claim.reads,
             orders: claim.orders.into_iter().map(|order| order.dims).collect(),
+            parts: claim.parts.map(Into::into),
+            keeps_producers: claim.keeps_producers,
+            as_sum: claim.as_sum,
         }
+    }
+}
+
+impl From<Parts> for schema::Parts {
+    fn from(Parts { count, together, arithmetic, second }: Parts) -> Self {
+        schema::Parts { count, together, arithmetic, second }
+    }
+}
+
+impl From<schema::Parts> for Parts {
+    fn from(schema::Parts { count, together, arithmetic, second }: schema::Parts) -> Self {
+        Parts { count, together, arithmetic, second }
     }
 }
 

@@ -137,6 +137,25 @@ pub struct Claim {
     pub orders: Vec<Order>,
     #[prost(bool, tag = "10")]
     pub is_nowhere: bool,
+    #[prost(message, optional, tag = "11")]
+    pub parts: Option<Parts>,
+    #[prost(bool, tag = "12")]
+    pub keeps_producers: bool,
+    #[prost(bool, tag = "13")]
+    pub as_sum: bool,
+}
+
+/// Mirrors [`Parts`](crate::emitter::Parts).
+#[derive(Clone, PartialEq, Message)]
+pub struct Parts {
+    #[prost(int64, tag = "1")]
+    pub count: i64,
+    #[prost(int64, tag = "2")]
+    pub together: i64,
+    #[prost(double, tag = "3")]
+    pub arithmetic: f64,
+    #[prost(int64, repeated, tag = "4")]
+    pub second: Vec<i64>,
 }
 
 /// An order of an operand's dimensions.

@@ -8,21 +8,25 @@ use crate::gpu;
 use crate::library::PlainDot;
 use crate::orders::orders;
 use crate::problem::ProductProblem;
+use crate::row_sums::is_faster_as_sum;
 use crate::tiles::TileSizes;
 
 /// Returns the claim for a dot or convolution. A kernel of another kind computes each result
 /// element as a sequential sum of products. A contraction kernel reads an operand element once for
 /// each tile that packs it.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
-    tiled(hero, device).or_else(|| of_library(hero, device)).or_else(|| of_other_kernels(hero))
+    let as_sum = is_faster_as_sum(hero, device);
+    let claim = tiled(hero, device).or_else(|| of_library(hero, device)).or_else(|| of_other_kernels(hero, as_sum));
+    claim.map(|claim| Claim { as_sum, ..claim })
 }
 
-/// Returns the orders of operands for a dot that other kernels compute, element by element. These
+/// Returns the preferred form of a dot that other kernels compute, element by element. These
 /// kernels, too, are faster if a vector holds adjacent elements of the result.
-fn of_other_kernels(hero: &Candidate) -> Option<Claim> {
+fn of_other_kernels(hero: &Candidate, as_sum: bool) -> Option<Claim> {
     let orders = orders(hero);
-    let claim = Claim { place: HeroPlace::Nowhere, orders, ..Claim::default() };
-    claim.orders.iter().any(|order| !order.is_empty()).then_some(claim)
+    let claim = Claim { place: HeroPlace::Nowhere, orders, as_sum, ..Claim::default() };
+    let has_wishes = as_sum || claim.orders.iter().any(|order| !order.is_empty());
+    has_wishes.then_some(claim)
 }
 
 /// Returns the claim for a dot that only the library computes fast. No instruction is fused with

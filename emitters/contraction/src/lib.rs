@@ -12,6 +12,7 @@
 //! bid.rs          the instructions around a dot that one kernel computes
 //! chain.rs        chains of a convolution's products, each with a separate partial sum
 //! claim.rs        the cost of a dot or convolution in the kernel of another operation
+//! row_sums.rs     products that are faster as a multiplication and a sum
 //! tiles           sizes of tiles, blocks, knobs -> plan
 //! emit.rs         the loops of a block
 //! pack.rs         copies of the operands in the order of multiplication
@@ -57,6 +58,7 @@ mod orders;
 mod pack;
 mod problem;
 mod results;
+mod row_sums;
 mod runs;
 mod squares;
 mod strategy;

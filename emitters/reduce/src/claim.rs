@@ -5,6 +5,8 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Pass};
 use fusebox_core::hlo::Op;
 
+use crate::parts::parts;
+
 /// Least number of elements per result for which several threads per result pay off.
 const LEAST_REDUCED: f64 = 16.0;
 
@@ -12,7 +14,7 @@ const LEAST_REDUCED: f64 = 16.0;
 /// A reduction's kernel visits all elements of the reduction's operands. In the same pass, the
 /// kernel computes instructions with the same number of elements, and other reductions of the same
 /// dimensions.
-pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
+pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let reduce = computation.instruction(hero.anchor);
     let Op::Reduce { dimensions, .. } = &reduce.op else { return None };
@@ -22,11 +24,13 @@ pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let lost = if elements >= LEAST_REDUCED * results { elements } else { 0.0 };
     let mut dimensions = dimensions.clone();
     dimensions.sort_unstable();
+    let parts = parts(read, &dimensions, device);
     Some(Claim {
         form: format!("{:?} over {dimensions:?}", read.dims),
         lost_inside: lost,
         lost_beside: lost,
         pass: Some(Pass { dims: read.dims.clone(), operands: reduce.operands.len() / 2 }),
+        parts,
         ..Claim::default()
     })
 }

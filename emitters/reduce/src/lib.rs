@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! claim.rs     the claim of reductions
+//! parts.rs     the parts into which the claim wants a reduction to be divided
 //! body.rs      a group's subgraph functions: operands at a point, combiners, epilogues
 //! dispatch.rs  separate blocks for each group
 //! visits.rs    visits of a group, for predictions
@@ -19,6 +20,7 @@ mod claim;
 mod cpu;
 mod dispatch;
 mod gpu;
+mod parts;
 mod visits;
 
 use fusebox_core::hlo::Opcode;

@@ -189,7 +189,7 @@ fn text(random: &mut Random, text: &str) -> String {
 
 fn change_claim(random: &mut Random, claim: &mut schema::Claim) {
     let lost = [0.0, 1e9, f64::INFINITY, f64::NAN, -1.0][random.below(5)];
-    match random.below(10) {
+    match random.below(13) {
         0 => claim.is_root = !claim.is_root,
         1 => claim.form = text(random, &claim.form),
         2 => claim.form.clear(),
@@ -199,6 +199,12 @@ fn change_claim(random: &mut Random, claim: &mut schema::Claim) {
         6 => claim.starts_from = random.below(4) as u64,
         7 => claim.updates = random.number() as u64,
         8 => claim.reads.push(lost),
+        9 => {
+            let (count, together, second) = (random.number(), random.number(), vec![random.number()]);
+            claim.parts = Some(schema::Parts { count, together, arithmetic: lost, second });
+        }
+        10 => claim.keeps_producers = !claim.keeps_producers,
+        11 => claim.as_sum = !claim.as_sum,
         _ => claim.reads.iter_mut().for_each(|read| *read = lost),
     }
 }

@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 
 use fusebox_core::emitter::{
-    Bid, Candidate, Claim, Configuration, Decline, Descriptor, EmitError, Fusion, HeroPlace, Kernel, KernelCode, Plan,
-    SubgraphKind, Verdict,
+    Bid, Candidate, Claim, Configuration, Decline, Descriptor, EmitError, Fusion, HeroPlace, Kernel, KernelCode, Parts,
+    Plan, SubgraphKind, Verdict,
 };
-use fusebox_core::hlo::{ArrayShape, InstrId, Opcode};
+use fusebox_core::hlo::{ArrayShape, InstrId, Op, Opcode};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::plugin::limits;
 
@@ -107,12 +107,35 @@ pub fn checked_claim(claim: Claim, hero: &Candidate) -> Result<Claim, FailureKin
     if !claim.orders.is_empty() && !are_orders(&claim.orders, hero) {
         return wrong("an order of an operand must be empty or a permutation of its dimensions, one for each operand");
     }
+    if let Some(parts) = &claim.parts {
+        check_parts(parts, hero)?;
+    }
     match claim.place {
         HeroPlace::BeforeEpilogue if claim.starts_from > 0 => {
             wrong("its results start from operands' values, so it must be the root")
         }
         _ => Ok(claim),
     }
+}
+
+/// Checks the parts into which a claim divides an operation.
+fn check_parts(parts: &Parts, hero: &Candidate) -> CheckResult {
+    let wrong = |reason: &str| Err(FailureKind::Claim(reason.into()));
+    let Op::Reduce { dimensions, .. } = &hero.region.computation().instruction(hero.anchor).op else {
+        return wrong("it wants parts of an operation that is no reduction");
+    };
+    let is_ascending = parts.second.is_sorted_by(|one, two| one < two);
+    if !is_ascending || !parts.second.iter().all(|dimension| dimensions.contains(dimension)) {
+        return wrong("the dimensions of the second step must be dimensions that it reduces, in ascending order");
+    }
+    if parts.count < 1 || parts.together < 1 {
+        return wrong("the number of parts, and of results that are reduced together, must be at least 1");
+    }
+    at_most("the parts of a reduction", usize::try_from(parts.count).unwrap_or(usize::MAX), limits::MOST_PARTS)?;
+    if parts.arithmetic.is_nan() || parts.arithmetic <= 0.0 {
+        return wrong("the arithmetic that takes as long as reading an element must be a positive number");
+    }
+    Ok(())
 }
 
 /// Whether there is an order for each operand, empty or a permutation of the operand's dimensions.

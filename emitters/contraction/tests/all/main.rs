@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod bids;
+mod claims;
 mod convolutions;
 mod fusions;
 mod gpu;

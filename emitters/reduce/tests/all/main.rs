@@ -9,6 +9,7 @@ mod equal_numbers;
 mod forms;
 mod fusions;
 mod gpu_plans;
+mod parts;
 mod ptx;
 
 use fusebox_conformance::{Compiler, named, plans, takers};

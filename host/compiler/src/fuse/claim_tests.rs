@@ -6,9 +6,9 @@ use std::sync::Arc;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Candidate, Claim, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, HeroPlace, Kernel, KernelKind,
-    Pass, Plan, Verdict,
+    Parts, Pass, Plan, Verdict,
 };
-use fusebox_core::hlo::{Op, Opcode, parse_module, print_module, verify};
+use fusebox_core::hlo::{Module, Op, Opcode, parse_module, print_module, verify};
 use fusebox_core::plugin::serve;
 use fusebox_plugins::{Override, Registry};
 
@@ -307,13 +307,19 @@ body { s = (s32[], f32[8,64], f32[64,64]) parameter(0)
 ENTRY main { s = (s32[], f32[8,64], f32[64,64]) parameter(0)
   ROOT r = (s32[], f32[8,64], f32[64,64]) while(s), condition=condition, body=body }";
 
+/// Returns a module after a pass.
+fn passed(pass: &str, text: &str, emitters: &Emitters) -> Module {
+    let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
+    let pass = crate::PASSES.iter().find(|it| it.name == pass).unwrap();
+    pass.apply(&mut module, &mut Claims::new(&DeviceDescription::cpu(2), emitters), true).unwrap();
+    verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
+    module
+}
+
 /// Whether the pass transposes the right operand before the loop, if the operand's dimension `dim`
 /// is contracted.
 fn is_transposed(dim: &str, emitters: &Emitters) -> bool {
-    let mut module = parse_module(&PRODUCT_IN_A_LOOP.replace("DIM", dim), "test.hlo").unwrap();
-    let pass = crate::PASSES.iter().find(|pass| pass.name == "loop-invariants").unwrap();
-    pass.apply(&mut module, &mut Claims::new(&DeviceDescription::cpu(2), emitters), true).unwrap();
-    verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
+    let module = passed("loop-invariants", &PRODUCT_IN_A_LOOP.replace("DIM", dim), emitters);
     let entry = module.entry_computation().unwrap();
     let found = entry.instructions.iter().any(|it| it.opcode() == Opcode::Transpose);
     assert_eq!(entry.instructions.len() > 2, found, "{}", print_module(&module));
@@ -337,5 +343,131 @@ fn operands_in_loops_get_the_order_that_the_emitter_of_the_product_states() {
     assert_eq!(["0", "1"].map(|dim| is_transposed(dim, &Emitters::bundled())), [false, true]);
     for emitters in [with(vec![by_rows()]), with_carried(by_rows)] {
         assert_eq!(["0", "1"].map(|dim| is_transposed(dim, &emitters)), [true, false]);
+    }
+}
+
+/// Returns the dimensions of the results of all reductions of `x[dims]` over `reduced`, after the
+/// pass that splits reductions. The elements of `x` are exponential functions.
+fn reductions(dims: &[i64], reduced: &[i64], emitters: &Emitters) -> Vec<Vec<i64>> {
+    let kept: Vec<i64> = (0..dims.len()).filter(|d| !reduced.contains(&(*d as i64))).map(|d| dims[d]).collect();
+    let list = reduced.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+    let text = format!(
+        "HloModule m
+add {{ a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }}
+ENTRY main {{ x = f32{dims:?} parameter(0)
+  zero = f32[] constant(0)
+  y = f32{dims:?} exponential(x)
+  ROOT r = f32{kept:?} reduce(y, zero), dimensions={{{list}}}, to_apply=add }}"
+    );
+    let module = passed("split-reductions", &text.replace(", ", ","), emitters);
+    let found = module.entry_computation().unwrap().instructions.iter().filter(|it| it.opcode() == Opcode::Reduce);
+    found.map(|it| it.shape.as_array().unwrap().dims.clone()).collect()
+}
+
+#[test]
+fn reductions_are_split_into_the_parts_that_their_emitter_states() {
+    fn claimed(parts: Parts) -> Option<Claim> {
+        Some(Claim { lost_inside: f64::INFINITY, parts: Some(parts), ..Claim::default() })
+    }
+    const PARTS: Parts = Parts { count: 4, together: 1, arithmetic: f64::INFINITY, second: Vec::new() };
+    fn sums(claim: fn(&Candidate) -> Option<Claim>) -> TestClaimant {
+        TestClaimant { kind: "sums", hero: Opcode::Reduce, claim }
+    }
+    let bundled = Emitters::bundled();
+    assert_eq!(reductions(&[1 << 20], &[0], &bundled), [vec![16], vec![]]);
+    assert_eq!(reductions(&[64, 1 << 16], &[1], &bundled), [[64]]);
+    let of_four = || sums(|_| claimed(PARTS));
+    for emitters in [with(vec![of_four()]), with_carried(of_four)] {
+        assert_eq!(reductions(&[1 << 20], &[0], &emitters), [vec![4], vec![]]);
+        assert_eq!(reductions(&[64, 1 << 16], &[1], &emitters), [vec![64, 4], vec![64]]);
+        // Such short parts do not pay for a second kernel.
+        assert_eq!(reductions(&[1 << 15], &[0], &emitters), [[0; 0]]);
+    }
+    // Computing an exponential function takes longer than this kernel takes to read an element.
+    let slow = with(vec![sums(|_| claimed(Parts { arithmetic: 1.0, ..PARTS }))]);
+    assert_eq!(reductions(&[1 << 15], &[0], &slow), [vec![4], vec![]]);
+    // A part of each of many results is a long piece of work.
+    let wide = with(vec![sums(|_| claimed(Parts { together: 1 << 10, ..PARTS }))]);
+    assert_eq!(reductions(&[64, 1 << 10], &[0], &wide), [vec![4, 1 << 10], vec![1 << 10]]);
+    let majors_first = with(vec![sums(|_| claimed(Parts { count: 1, second: vec![1], ..PARTS }))]);
+    assert_eq!(reductions(&[8, 8], &[0, 1], &majors_first), [vec![8], vec![]]);
+    let nothing_first = with(vec![sums(|_| claimed(Parts { count: 1, second: vec![0, 1], ..PARTS }))]);
+    assert_eq!(reductions(&[8, 8], &[0, 1], &nothing_first), [[0; 0]]);
+    let whole = with(vec![sums(|_| Some(Claim { lost_inside: f64::INFINITY, ..Claim::default() }))]);
+    assert_eq!(reductions(&[1 << 20], &[0], &whole), [[0; 0]]);
+}
+
+#[test]
+fn products_are_sums_if_their_emitter_states_it() {
+    let is_product = |rows: i64, emitters: &Emitters| {
+        let text = format!(
+            "HloModule m
+ENTRY main {{ x = f32[1,{rows}] parameter(0)
+  w = f32[{rows},512] parameter(1)
+  ROOT y = f32[1,512] dot(x, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }}"
+        );
+        let module = passed("row-products", &text, emitters);
+        module.entry_computation().unwrap().instructions.iter().any(|it| it.opcode() == Opcode::Dot)
+    };
+    let small_ones = || TestClaimant {
+        kind: "products",
+        hero: Opcode::Dot,
+        claim: |hero| {
+            let row = hero.region.computation().instruction(hero.region.computation().parameters()[0]);
+            let as_sum = row.shape.as_array()?.dims == [1, 64];
+            Some(Claim { lost_inside: f64::INFINITY, as_sum, ..Claim::default() })
+        },
+    };
+    assert_eq!([64, 4096].map(|rows| is_product(rows, &Emitters::bundled())), [true, false]);
+    for emitters in [with(vec![small_ones()]), with_carried(small_ones)] {
+        assert_eq!([64, 4096].map(|rows| is_product(rows, &emitters)), [false, true]);
+    }
+}
+
+#[test]
+fn operations_that_an_emitter_claims_are_not_expanded() {
+    let system = "HloModule m
+ENTRY main { a = f32[3,3] parameter(0)
+  b = f32[3,1] parameter(1)
+  ROOT x = f32[3,1] triangular-solve(a, b), left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE }";
+    let selection = "HloModule m
+ge { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=GE }
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }
+ENTRY main { x = f32[8] parameter(0)
+  s = f32[4] parameter(1)
+  zero = f32[] constant(0)
+  ROOT r = f32[8] select-and-scatter(x, s, zero), window={size=2 stride=2}, select=ge, scatter=add }";
+    for (pass, text, hero) in
+        [("small-systems", system, Opcode::TriangularSolve), ("selected-elements", selection, Opcode::SelectAndScatter)]
+    {
+        let is_kept = |emitters: &Emitters| {
+            let module = passed(pass, text, emitters);
+            module.entry_computation().unwrap().root_instruction().opcode() == hero
+        };
+        let claimant = TestClaimant { kind: "whole", hero, claim: |_| Some(Claim::default()) };
+        assert_eq!([is_kept(&Emitters::bundled()), is_kept(&with(vec![claimant]))], [false, true]);
+    }
+}
+
+#[test]
+fn expensive_producers_are_fused_if_the_kernel_keeps_them() {
+    let text = "x = f32[64,4] parameter(0)
+  zero = f32[] constant(0)
+  sums = f32[64] reduce(x, zero), dimensions={1}, to_apply=add
+  ROOT sorted = f32[64] sort(sums), dimensions={0}, to_apply=lt";
+    fn sorts(claim: fn(&Candidate) -> Option<Claim>) -> TestClaimant {
+        TestClaimant { kind: "sorts", hero: Opcode::Sort, claim }
+    }
+    let apart = cut(text, &with(vec![sorts(|_| Some(Claim { reads: vec![1.0], ..Claim::default() }))]));
+    assert_eq!(apart.fusions, names(&[&["sorted"], &["zero", "sums"]]));
+    let keeping = || sorts(|_| Some(Claim { reads: vec![1.0], keeps_producers: true, ..Claim::default() }));
+    for emitters in [with(vec![keeping()]), with_carried(keeping)] {
+        assert_eq!(cut(text, &emitters).fusions, names(&[&["zero", "sums", "sorted"]]));
     }
 }

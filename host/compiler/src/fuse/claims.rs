@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use fusebox_core::analysis::{self, hero_of};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Candidate, Claim, Fusion, HeroPlace, KernelKind};
+use fusebox_core::emitter::{Candidate, Claim, Fusion, HeroPlace, KernelKind, Parts};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Opcode, Shape, canonical_text};
 use fusebox_edit::instruction_as_module;
 
@@ -92,6 +92,11 @@ impl<'a> Claims<'a> {
         self.hero_alone(module, instruction, &shapes)
     }
 
+    /// Whether an emitter claims an instruction of a computation as a hero.
+    pub fn is_hero(&mut self, module: &Module, computation: &Computation, id: InstrId) -> bool {
+        self.claim_for(module, computation, id).as_ref().is_some_and(SelectedClaim::is_of_a_hero)
+    }
+
     /// Whether an emitter claims an instruction. The instruction need not be in the module yet.
     pub fn is_claimed(&mut self, module: &Module, instruction: &Instruction, operands: &[Shape]) -> bool {
         self.hero_alone(module, instruction, operands).as_ref().is_some_and(SelectedClaim::is_of_a_hero)
@@ -109,6 +114,17 @@ impl<'a> Claims<'a> {
     ) -> Option<Vec<i64>> {
         let claim = self.claim_for(module, computation, id)?;
         claim.claim.orders.get(operand).filter(|order| !order.is_sorted()).cloned()
+    }
+
+    /// Returns the parts into which the emitter that claims a reduction wants it to be divided.
+    pub fn parts(&mut self, module: &Module, computation: &Computation, id: InstrId) -> Option<Parts> {
+        self.claim_for(module, computation, id)?.claim.parts.clone()
+    }
+
+    /// Whether the emitter that claims a product wants it to be computed as a multiplication and a
+    /// sum.
+    pub fn is_sum(&mut self, module: &Module, computation: &Computation, id: InstrId) -> bool {
+        self.claim_for(module, computation, id).is_some_and(|claim| claim.claim.as_sum)
     }
 
     fn hero_alone(

@@ -23,13 +23,14 @@ use super::hero::{Zone, is_admitted, zone_of_operands};
 use super::reads::{OperandReads, elsewhere, read};
 use super::sites::{self, EvaluationSite, SiteIndices};
 
-/// Largest number of instructions of one kernel.
+/// Largest number of instructions of one kernel. The limit bounds the time to compile a kernel,
+/// regardless of its emitter.
 const MOST_INSTRUCTIONS: usize = 400;
 /// Largest number of instructions of a kernel if all instructions beyond [`MOST_INSTRUCTIONS`] are
 /// computed from arrays that the kernel reads anyway. Without these instructions the kernel would
 /// read their results from buffers.
 const MOST_OF_INPUTS: usize = 800;
-/// Largest number of buffers that one kernel reads.
+/// Largest number of buffers that one kernel reads, regardless of its emitter.
 const MOST_INPUTS: usize = 40;
 /// Largest number of nested divisions in a kernel's index. Alternating reshapes and transposes nest
 /// divisions. A few divisions take as long as a write and a read of the element. The time to
@@ -88,16 +89,17 @@ struct ValuePlacement {
 struct EvaluationCounts {
     /// Evaluation count claimed by the emitters of the consuming heroes.
     claimed: f64,
-    /// Evaluation count from the indexing maps, for an emitter that accepts any fusion and computes
-    /// an element at each read.
-    plain: f64,
+    /// Evaluation count if the value is expensive: the count from the indexing maps, except for
+    /// heroes whose claims state that the kernel [keeps](fusebox_core::emitter::Claim) expensive
+    /// producers.
+    expensive: f64,
     /// Number of copies of the value's code. LLVM may inline a function at each call.
     code_copies: f64,
 }
 
 impl EvaluationCounts {
-    fn times(self, claimed: f64, plain: f64) -> Self {
-        EvaluationCounts { claimed: self.claimed * claimed, plain: self.plain * plain, ..self }
+    fn times(self, claimed: f64, expensive: f64) -> Self {
+        EvaluationCounts { claimed: self.claimed * claimed, expensive: self.expensive * expensive, ..self }
     }
 }
 
@@ -105,7 +107,7 @@ impl Sum for EvaluationCounts {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(EvaluationCounts::default(), |sum, it| EvaluationCounts {
             claimed: sum.claimed + it.claimed,
-            plain: sum.plain + it.plain,
+            expensive: sum.expensive + it.expensive,
             code_copies: sum.code_copies + it.code_copies,
         })
     }
@@ -214,7 +216,7 @@ impl<'a> Decider<'a> {
         let instruction = self.computation.instruction(id);
         let site = EvaluationSite::function_of(id);
         let all = elements(self.computation, id);
-        let evaluations = EvaluationCounts { claimed: all, plain: all, code_copies: 1.0 };
+        let evaluations = EvaluationCounts { claimed: all, expensive: all, code_copies: 1.0 };
         self.placements[id.index()] = vec![ValuePlacement { kernel: id, site, zone: Zone::Epilogue, evaluations }];
         let fusible = &instruction.operands[self.initial_values(id).len()..];
         let hero = self.heroes.claim(id).map(|_| id);
@@ -340,14 +342,13 @@ impl<'a> Decider<'a> {
     fn is_worth_it(&self, id: InstrId, placements: &[ValuePlacement]) -> Result<(), BufferReason> {
         let instruction = self.computation.instruction(id);
         let count = elements(self.computation, id);
-        let EvaluationCounts { claimed, plain, code_copies } = placements.iter().map(|p| p.evaluations).sum();
+        let EvaluationCounts { claimed, expensive, code_copies } = placements.iter().map(|p| p.evaluations).sum();
         let is_free = matches!(instruction.op, Op::Broadcast { .. } | Op::Iota { .. });
-        // An emitter that stores its hero's operands, in order to reuse them, rarely accepts
-        // expensive producers of these operands.
-        if is_heavy(&instruction.op) && plain.max(claimed) > count {
-            return Err(BufferReason::Heavy { evaluations: plain.max(claimed) / count });
+        if is_heavy(&instruction.op) && expensive.max(claimed) > count {
+            return Err(BufferReason::Heavy { evaluations: expensive.max(claimed) / count });
         }
-        // A scalar does not depend on the index, so a block computes it once, not once per element.
+        // A scalar does not depend on the index. In the kernels of all emitters, lowering computes
+        // it once per block, before the loops over elements.
         let is_cheap_scalar = count == 1.0 && per_element(self.computation, instruction) <= CHEAP_SCALAR;
         if (is_cheap_scalar || !is_free) && placements.len() > MOST_COPIES {
             return Err(BufferReason::Copies { kernels: placements.len(), most: MOST_COPIES });
@@ -394,8 +395,10 @@ impl<'a> Decider<'a> {
             let instruction = self.computation.instruction(user);
             let fusible = self.initial_values(user).len()..instruction.operands.len();
             for position in fusible.filter(|&p| instruction.operands[p] == id) {
-                let plain = read(self.computation, instruction, position);
-                let read = self.claimed_read(user, position).unwrap_or_else(|| plain.clone());
+                let mapped = read(self.computation, instruction, position);
+                let read = self.claimed_read(user, position).unwrap_or_else(|| mapped.clone());
+                let is_kept = self.heroes.claim(user).is_some_and(|claim| claim.keeps_producers);
+                let expensive = if is_kept { read.factor } else { mapped.factor };
                 for placement in self.placements[user.index()].clone() {
                     let site = self.indices.read(placement.site, &read.index);
                     let hero = self.hero(placement.kernel);
@@ -404,7 +407,7 @@ impl<'a> Decider<'a> {
                         &mut kernels,
                         placement.kernel,
                         zone,
-                        (site, placement.evaluations.times(read.factor, plain.factor)),
+                        (site, placement.evaluations.times(read.factor, expensive)),
                     );
                 }
             }

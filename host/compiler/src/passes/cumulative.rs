@@ -20,10 +20,11 @@ use crate::CompileError;
 use crate::fuse::Claims;
 use crate::roles::{Role, in_role};
 
-/// Number of elements per block. Each result reads at most this many elements.
+/// Number of elements per block that no emitter claims. Each result reads at most this many
+/// elements, in any kernel that computes elements one by one.
 const BLOCK: i64 = 16;
-/// Number of elements per block if an emitter computes the cumulative reduction of a block in one
-/// pass.
+/// Number of elements per block if an emitter claims the cumulative reduction of such a block. The
+/// pass asks for this number alone; otherwise it makes short blocks.
 const LONG_BLOCK: i64 = 1024;
 /// Size of the largest window that is not split.
 const SHORT: i64 = 2 * BLOCK;

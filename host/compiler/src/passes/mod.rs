@@ -198,13 +198,13 @@ pub const PASSES: &[Pass] = &[
         "selected-elements",
         "expand select-and-scatter: select in each window once, then scatter",
         &Form::ALL,
-        |module, _| selected_elements::run(module),
+        selected_elements::run,
     ),
     optional(
         "small-systems",
         "expand triangular systems of a few equations into arithmetic",
         &Form::ALL,
-        |module, _| small_systems::run(module),
+        small_systems::run,
     ),
     optional("wide-sums", "accumulate sums of narrow floats in wide ones, and round once", &Form::ALL, |module, _| {
         wide_sums::run(module)
@@ -238,16 +238,9 @@ pub const PASSES: &[Pass] = &[
     ),
     optional("joined-products", "merge products of one array with several others", &Form::ALL, joined_products::run),
     optional("loop-invariants", "hoist operations out of loops", &Form::ALL, loop_invariants::run),
-    optional(
-        "row-products",
-        "compute rows times large matrices as sums along columns",
-        &Form::ALL,
-        |module, claims| row_products::run(module, claims.device()),
-    ),
+    optional("row-products", "compute rows times large matrices as sums along columns", &Form::ALL, row_products::run),
     optional("cumulative", "split long cumulative reductions into blocks", &Form::ALL, cumulative::run),
-    optional("split-reductions", "split reductions to few results into two steps", &Form::ALL, |module, claims| {
-        split_reductions::run(module, claims.device())
-    }),
+    optional("split-reductions", "split reductions to few results into two steps", &Form::ALL, split_reductions::run),
     optional("common-subexpressions", "merge equal instructions", &Form::ALL, |module, _| {
         common_subexpressions::run(module)
     }),

@@ -1,5 +1,6 @@
-//! Computes the product of a row and a large row-major matrix as sums along columns. The kernel
-//! reads each element of the matrix once, in memory order, and packs no elements.
+//! Computes the product of a row and a row-major matrix as sums along columns, if the emitter that
+//! claims the product states that this is faster. The kernel of the sums reads each element of the
+//! matrix once, in memory order.
 //!
 //! ```text
 //! r = f32[1,n] dot(f32[1,k] a, f32[k,n] b)    =>    p = f32[k,n] multiply(broadcast(a), b)
@@ -7,31 +8,32 @@
 //!                                                   r = f32[1,n] reshape(s)
 //! ```
 
-use fusebox_core::device::DeviceDescription;
+use std::collections::HashSet;
+
 use fusebox_core::hlo::{ArrayShape, BinaryOp, Computation, DotDims, ElementType, InstrId, Instruction, Module, Op};
 use fusebox_edit::{Rewrite, rewrite};
 
 use crate::CompileError;
+use crate::fuse::Claims;
 use crate::roles::{Role, in_role};
 
-/// Least size, in bytes, of a matrix that is too large for the nearer caches. Packing a smaller
-/// matrix takes no longer than reading it.
-const LARGE: i64 = 1 << 20;
-/// Least number of columns for which every core has enough vectors to compute.
-const FEWEST_COLUMNS: i64 = 256;
-/// Element types of the products that are rewritten.
+/// Element types of the products that are rewritten. Products and sums are rounded to this type, so
+/// narrower types would lose precision.
 const TYPES: [ElementType; 2] = [ElementType::F32, ElementType::F64];
 
-/// Rewrites the products that thunks execute, on devices with one thread per block. On other
-/// devices, an emitter of products distributes the contracted elements over the threads of a block.
-pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
-    if !device.is_single_threaded_block() {
-        return Ok(());
-    }
+/// Rewrites the products that thunks execute.
+pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
         let computation = module.computation(id);
-        if computation.instructions.iter().any(|it| RowProduct::of(computation, it).is_some()) {
-            rewrite(module, id, |edit, _, instruction| Ok::<_, CompileError>(by_columns(edit, instruction)))?;
+        let is_rewritten = |product: &InstrId| {
+            RowProduct::of(computation, computation.instruction(*product)).is_some()
+                && claims.is_sum(module, computation, *product)
+        };
+        let rewritten: HashSet<InstrId> = computation.ids().filter(is_rewritten).collect();
+        if !rewritten.is_empty() {
+            rewrite(module, id, |edit, id, instruction| {
+                Ok::<_, CompileError>(rewritten.contains(&id).then(|| by_columns(edit, instruction)).flatten())
+            })?;
         }
     }
     Ok(())
@@ -55,12 +57,9 @@ impl<'a> RowProduct<'a> {
         let result = instruction.shape.as_array()?;
         let has_one_type = [row, result].iter().all(|array| array.element_type == matrix.element_type);
         let summed = dims.rhs_contracting.len();
-        let columns: i64 = matrix.dims.iter().skip(summed).product();
         let is_row = row.element_count() == matrix.dims.iter().take(summed).product::<i64>();
         let has_known_type = has_one_type && TYPES.contains(&matrix.element_type);
-        let suits =
-            has_known_type && is_plain(dims) && is_row && columns >= FEWEST_COLUMNS && matrix.byte_size() >= LARGE;
-        suits.then_some(RowProduct { matrix, result, summed })
+        (has_known_type && is_plain(dims) && is_row).then_some(RowProduct { matrix, result, summed })
     }
 }
 

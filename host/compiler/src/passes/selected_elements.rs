@@ -20,6 +20,7 @@ use fusebox_core::hlo::{
 use fusebox_edit::{Builder, Rewrite, rewrite};
 
 use crate::CompileError;
+use crate::fuse::Claims;
 use crate::roles::{Role, in_role};
 
 /// Largest number of windows that cover one element. Each of these windows adds several
@@ -28,12 +29,15 @@ const MOST: i64 = 32;
 /// Largest padding for which all positions fit into the integer type in which they are computed.
 const FURTHEST: u64 = 1 << 40;
 
-/// Rewrites each `select-and-scatter` that thunks execute.
-pub fn run(module: &mut Module) -> Result<(), CompileError> {
+/// Rewrites each `select-and-scatter` that thunks execute, unless an emitter claims it.
+pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
         if module.computation(id).instructions.iter().any(|it| matches!(it.op, Op::SelectAndScatter { .. })) {
-            rewrite(module, id, |edit, _, instruction| {
-                Ok::<_, CompileError>(in_two_steps(edit, instruction, ValidityMasks::default()))
+            rewrite(module, id, |edit, id, instruction| {
+                let is_rewritten = matches!(instruction.op, Op::SelectAndScatter { .. })
+                    && !claims.is_hero(edit.module(), edit.old(), id);
+                let expanded = is_rewritten.then(|| in_two_steps(edit, instruction, ValidityMasks::default()));
+                Ok::<_, CompileError>(expanded.flatten())
             })?;
         }
     }

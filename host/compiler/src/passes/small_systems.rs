@@ -7,13 +7,14 @@
 //! Without this expansion, the program calls a routine for each system. A loop that contains a call
 //! of a routine cannot be compiled to one function. As arithmetic, a system of a few equations
 //! takes less time than the call and is fused with its producers and consumers. A batch of systems
-//! is vectorised.
+//! is vectorised. A system that an emitter claims is a kernel without a call, and is not expanded.
 
 use fusebox_core::hlo::{BinaryOp, InstrId, Instruction, Module, SliceDim};
 use fusebox_edit::{Builder, Rewrite, rewrite};
 use fusebox_routines::TriangularSystem;
 
 use crate::CompileError;
+use crate::fuse::Claims;
 use crate::roles::{Role, in_role};
 
 /// Largest number of equations of a system that is expanded. The number of instructions grows with
@@ -21,10 +22,12 @@ use crate::roles::{Role, in_role};
 const MOST: i64 = 4;
 
 /// Expands the systems in all computations that thunks execute.
-pub fn run(module: &mut Module) -> Result<(), CompileError> {
+pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
-        rewrite(module, id, |edit, _, instruction| {
-            Ok::<_, CompileError>(SmallSystem::of(edit, instruction).map(|system| system.solve(edit)))
+        rewrite(module, id, |edit, id, instruction| {
+            let system = SmallSystem::of(edit, instruction);
+            let system = system.filter(|_| !claims.is_hero(edit.module(), edit.old(), id));
+            Ok::<_, CompileError>(system.map(|system| system.solve(edit)))
         })?;
     }
     Ok(())

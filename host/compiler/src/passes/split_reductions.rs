@@ -1,13 +1,13 @@
-//! Splits reductions of many elements to few results into two steps. A kernel with few results
-//! would not keep the device busy, so the first step reduces several parts of each result.
+//! Divides reductions into two steps. A kernel with few results may not keep the device busy, so
+//! the first step reduces several parts of each result. The emitter that claims a reduction states
+//! the parts that it wants. The pass divides the reduction if this pays for a second kernel.
 //!
 //! ```text
 //! r = reduce(x[n], init)    =>    p = reduce(reshape x[parts, n / parts], identity) over the minor dimension
 //!                                 r = reduce(p[parts], init)
 //! ```
 //!
-//! On devices with one thread per block, also splits reductions of short rows that are far apart. A
-//! kernel adds columns in the lanes of a vector, but rows one by one.
+//! An emitter can also leave whole dimensions to the second step, for example short rows.
 //!
 //! ```text
 //! r = reduce(x[a, b, c], init) over a, c    =>    p = reduce(x, identity) over a
@@ -21,52 +21,37 @@
 use std::collections::BTreeSet;
 
 use fusebox_core::cost::{arithmetic_bytes, first_array, is_heavy, steps};
-use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::Parts;
 use fusebox_core::hlo::{
     ArrayLiteral, ArrayShape, Combiner, Computation, ComputationId, InstrId, Instruction, Module, Op,
 };
 use fusebox_edit::{Builder, Rewrite, rewrite};
 
 use crate::CompileError;
+use crate::fuse::Claims;
 use crate::roles::{Role, in_role};
 
 /// Least number of elements of a part for which the split pays off, if the kernel only reads the
 /// elements. Each part bears a fraction of the time of a second launch.
 const LEAST_PART: i64 = 1 << 14;
-/// Least number of elements of a reduction that is split. One thread reads and reduces this many
-/// elements in about the time of two launches.
+/// Least number of elements of a reduction that is split. One thread reads this many elements in
+/// about the time of two launches.
 const LEAST_SPLIT: i64 = 1 << 16;
-/// Arithmetic per element, in the bytes of [`arithmetic_bytes`], that takes as long as reading the
-/// element.
-const READ_BYTES: i64 = 16;
 /// Largest number of elements that a reduction or a product may combine in order to be fused into
 /// another reduction. It is then a part of that reduction's arithmetic per element. Longer
 /// reductions and products are separate kernels.
 const MOST_STEPS: f64 = 8.0;
 /// Largest number of instructions before a reduction that the cost estimate visits.
 const MOST_IN_FRONT: usize = 256;
-/// Longest row, in elements, that is treated as short. A kernel reduces a longer row in vectors, in
-/// about the same time.
-const SHORT_ROW: i64 = 31;
-/// Least number of short rows per result for which two steps are faster.
-const LEAST_ROWS: i64 = 64;
-/// Least number of elements of an array with short rows for which two steps are faster.
-const LEAST_IN_ROWS: i64 = 1 << 12;
-/// Largest number of elements per thread that one block of a GPU reduces.
-const ELEMENTS_PER_THREAD: i64 = 16;
-/// Number of pieces of work per core that is enough to balance the cores' load.
-const PIECES_PER_CORE: i64 = 8;
-/// Bytes of adjacent columns that one piece of work covers.
-const COLUMN_BYTES: i64 = 256;
 
 /// Splits the reductions in all computations that thunks execute.
-pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
+pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError> {
     for sequence in in_role(module, Role::Sequence) {
         let old = module.computation(sequence);
         if old.instructions.iter().any(|i| matches!(i.op, Op::Reduce { .. })) {
             let users = old.users();
-            rewrite(module, sequence, |edit, _, instruction| {
-                Ok::<_, CompileError>(split(edit, &users, instruction, device))
+            rewrite(module, sequence, |edit, id, instruction| {
+                Ok::<_, CompileError>(split(edit, &users, claims, id, instruction))
             })?;
         }
     }
@@ -77,21 +62,21 @@ pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), Compil
 fn split(
     edit: &mut Rewrite,
     users: &[Vec<InstrId>],
+    claims: &mut Claims,
+    id: InstrId,
     instruction: &Instruction,
-    device: &DeviceDescription,
 ) -> Option<InstrId> {
     let Op::Reduce { dimensions, to_apply } = &instruction.op else { return None };
     let old = edit.old();
+    let wanted = claims.parts(edit.module(), old, id)?;
     let shape = old.instruction(instruction.operands[0]).shape.as_array()?;
     let identity = identity(edit.module(), *to_apply, instruction.operands.len() / 2);
-    let work = if device.is_single_threaded_block() { work_per_element(old, users, instruction, shape) } else { 1.0 };
-    let wanted = parts(shape, dimensions, work, device);
-    let mut split = wanted.and_then(|wanted| ReductionSplit::of(shape, dimensions, wanted, identity.is_some()));
-    if device.is_single_threaded_block() {
-        split = ReductionSplit::before_short_rows(split, shape, dimensions);
-    }
+    let work = work_per_element(old, users, instruction, shape, wanted.arithmetic);
+    let parts = parts(shape, dimensions, work, &wanted);
+    let split = parts.and_then(|parts| ReductionSplit::of(shape, dimensions, parts, identity.is_some()));
+    let split = ReductionSplit::with_second(split, dimensions, &wanted.second)?;
     let operands = edit.operands(instruction);
-    Some(split?.write(edit, &operands, *to_apply, identity))
+    Some(split.write(edit, &operands, *to_apply, identity))
 }
 
 /// Returns the combiner's identity, if it is known. The identity is never known for a reduction of
@@ -101,13 +86,14 @@ fn identity(module: &Module, combiner: ComputationId, operands: usize) -> Option
 }
 
 /// Returns the time to compute and reduce one element, as a multiple of the time to read an
-/// element. Includes only operations that the reduction's loop would compute, because only the
-/// reduction uses their results.
+/// element, in which a kernel computes `hidden` bytes of arithmetic. Includes only operations that
+/// the reduction's loop would compute, because only the reduction uses their results.
 fn work_per_element(
     computation: &Computation,
     users: &[Vec<InstrId>],
     reduction: &Instruction,
     shape: &ArrayShape,
+    hidden: f64,
 ) -> f64 {
     let mut inside: BTreeSet<usize> = BTreeSet::new();
     let mut open: BTreeSet<usize> = reduction.operands.iter().map(|id| id.index()).collect();
@@ -126,39 +112,23 @@ fn work_per_element(
         bytes += elements as f64 * arithmetic_bytes(computation, instruction) as f64;
         open.extend(instruction.operands.iter().map(|id| id.index()));
     }
-    (bytes / (READ_BYTES * shape.element_count().max(1)) as f64).max(1.0)
+    (bytes / (hidden * shape.element_count().max(1) as f64)).max(1.0)
 }
 
 /// Returns the number of parts into which to split the elements of each result. `None` if splitting
 /// does not pay off. Processing an element takes `work` times as long as reading it.
-fn parts(shape: &ArrayShape, reduced: &[i64], work: f64, device: &DeviceDescription) -> Option<i64> {
-    let extent = |d: usize| shape.dims[d];
-    let (gone, kept): (Vec<usize>, Vec<usize>) = (0..shape.rank()).partition(|&d| reduced.contains(&(d as i64)));
-    let per_result: i64 = gone.iter().map(|&d| extent(d)).product();
-    let results: i64 = kept.iter().map(|&d| extent(d)).product();
-    // Trailing kept dimensions are columns: a kernel reduces adjacent columns together.
-    let columns: i64 = (0..shape.rank()).rev().take_while(|d| kept.contains(d)).map(extent).product();
-    let per_piece = COLUMN_BYTES / shape.element_type.byte_size() as i64;
-    let pieces = (results / columns.max(1)) * columns.div_euclid(per_piece).max(1);
-    let cores = i64::from(device.core_count);
-    let side_by_side = columns.clamp(1, per_piece);
-    let least = ((LEAST_PART as f64 / work) as i64 / side_by_side).max(1);
-    let longest = if device.is_single_threaded_block() {
-        least
-    } else {
-        i64::from(device.max_threads_per_block) * ELEMENTS_PER_THREAD / side_by_side
-    };
-    if pieces >= 2 * cores
-        || per_result <= longest
-        || per_result.checked_mul(results)? < (LEAST_SPLIT as f64 / work) as i64
-    {
+fn parts(shape: &ArrayShape, reduced: &[i64], work: f64, wanted: &Parts) -> Option<i64> {
+    let per_result = reduced.iter().map(|&d| shape.dims[d as usize]).fold(1, i64::saturating_mul);
+    let least = ((LEAST_PART as f64 / work) as i64 / wanted.together).max(1);
+    if shape.element_count() < (LEAST_SPLIT as f64 / work) as i64 {
         return None;
     }
-    let parts = (cores * PIECES_PER_CORE / pieces.max(1)).min(per_result / least);
+    let parts = wanted.count.min(per_result / least);
     (parts > 1).then_some(parts)
 }
 
 /// How the dimensions of a reduction are cut.
+#[derive(Clone)]
 struct ReductionSplit {
     /// Reduced dimensions that the first step keeps.
     whole: Vec<i64>,
@@ -196,24 +166,18 @@ impl ReductionSplit {
         None
     }
 
-    /// Leaves the dimensions of short rows to the second step, if there are short rows.
-    fn before_short_rows(split: Option<ReductionSplit>, shape: &ArrayShape, reduced: &[i64]) -> Option<ReductionSplit> {
-        let is_reduced = |d: &usize| reduced.contains(&(*d as i64));
-        let extent = |dims: &[usize]| dims.iter().map(|&d| shape.dims[d]).fold(1, i64::saturating_mul);
-        let row: Vec<usize> = (0..shape.rank()).rev().take_while(is_reduced).collect();
-        let others: Vec<usize> = (0..shape.rank()).filter(|d| is_reduced(d) && !row.contains(d)).collect();
-        let is_short = (2..=SHORT_ROW).contains(&extent(&row));
-        if !is_short || extent(&others) < LEAST_ROWS || shape.element_count() < LEAST_IN_ROWS {
+    /// Leaves the dimensions in `second` to the second step, unless the first step would then have
+    /// nothing to reduce. It has nothing if it keeps all other dimensions, or if one of `second` is
+    /// cut.
+    fn with_second(split: Option<ReductionSplit>, reduced: &[i64], second: &[i64]) -> Option<ReductionSplit> {
+        let mut divided = split.clone().unwrap_or_else(|| ReductionSplit::of_nothing(reduced));
+        let is_of_others = |d: i64| !second.contains(&d) && !divided.whole.contains(&d);
+        let has_others = reduced.iter().any(|&d| is_of_others(d));
+        if second.is_empty() || !has_others || divided.cut.is_some_and(|cut| !is_of_others(cut.dimension)) {
             return split;
         }
-        let mut split = split.unwrap_or_else(|| ReductionSplit::of_nothing(reduced));
-        let is_of_others = |d: i64| others.contains(&(d as usize)) && !split.whole.contains(&d);
-        // Otherwise the first step would have nothing to reduce, because it keeps all other
-        // dimensions, or because the row is cut.
-        if reduced.iter().any(|&d| is_of_others(d)) && split.cut.is_none_or(|cut| is_of_others(cut.dimension)) {
-            split.whole.extend(row.iter().map(|&d| d as i64));
-        }
-        Some(split)
+        divided.whole.extend(second);
+        Some(divided)
     }
 
     /// Returns a split whose first step reduces all dimensions.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Candidate, Claim, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, HeroPlace, Kernel, KernelKind,
-    Pass, Plan, Verdict,
+    Parts, Pass, Plan, Verdict,
 };
-use fusebox_core::hlo::Opcode;
+use fusebox_core::hlo::{Opcode, parse_module};
 use fusebox_core::plugin::serve;
 use fusebox_plugins::{Failure, FailureKind, Registry};
 
@@ -18,7 +18,7 @@ use crate::fusion_named;
 /// Returns the claim for an operation.
 type ClaimOf = fn(&Candidate) -> Option<Claim>;
 
-/// An emitter that claims negations.
+/// An emitter that claims negations and reductions.
 struct Claimant(ClaimOf);
 
 impl Emitter for Claimant {
@@ -27,7 +27,7 @@ impl Emitter for Claimant {
     }
 
     fn heroes(&self) -> Vec<Opcode> {
-        vec![Opcode::Negate]
+        vec![Opcode::Negate, Opcode::Reduce]
     }
 
     fn claim(&self, hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
@@ -48,18 +48,31 @@ impl Emitter for Claimant {
     }
 }
 
-/// Returns the claims that reach the host, from a linked emitter and from bytes.
+/// Returns the claims for a negation that reach the host, from a linked emitter and from bytes.
 fn carried(claim: ClaimOf) -> [Result<Option<Claim>, Failure>; 2] {
+    carried_for(fusion_named("negate"), claim)
+}
+
+/// Returns the reduction of an array over its dimensions 0 and 2.
+fn reduction() -> Fusion {
+    let text = "HloModule m\n\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n\n\
+                ENTRY fused {\n  x = f32[4,5,6] parameter(0)\n  z = f32[] parameter(1)\n  \
+                ROOT root = f32[5] reduce(x, z), dimensions={0,2}, to_apply=add\n}\n";
+    Fusion::new("reduce", parse_module(text, "test").unwrap()).unwrap()
+}
+
+/// Returns the claims for a region's root that reach the host, from a linked emitter and from
+/// bytes.
+fn carried_for(region: Fusion, claim: ClaimOf) -> [Result<Option<Claim>, Failure>; 2] {
     let linked = Registry::new(vec![Box::new(Claimant(claim))]).unwrap();
     let mut bytes = Registry::default();
     let answers = move |request: &[u8]| serve(|| vec![Box::new(Claimant(claim)) as Box<dyn Emitter>], request);
     bytes.add_answers(Path::new("claimant.so"), Arc::new(answers)).unwrap();
-    let region = fusion_named("negate");
     let anchor = region.computation().root;
     let candidate = Candidate { region, anchor };
     [linked, bytes].map(|registry| {
         let emitter = &registry.emitters()[0];
-        assert_eq!(emitter.heroes(), [Opcode::Negate]);
+        assert_eq!(emitter.heroes(), [Opcode::Negate, Opcode::Reduce]);
         emitter.claim(&candidate, &DeviceDescription::simt())
     })
 }
@@ -77,6 +90,9 @@ fn a_claim_arrives_as_it_was_said() {
             updates: 1,
             reads: vec![0.5],
             orders: vec![vec![0]],
+            parts: None,
+            keeps_producers: true,
+            as_sum: true,
         })
     };
     let said = whole(&Candidate { region: fusion_named("negate"), anchor: fusebox_core::hlo::InstrId(1) });
@@ -84,9 +100,38 @@ fn a_claim_arrives_as_it_was_said() {
     assert_eq!(carried(|_| None), [Ok(None), Ok(None)]);
 }
 
+/// The default parts, for claims that differ in one field.
+fn parts(change: fn(&mut Parts)) -> Option<Claim> {
+    let mut parts = Parts { count: 8, together: 2, arithmetic: 16.0, second: vec![2] };
+    change(&mut parts);
+    Some(Claim { parts: Some(parts), ..Claim::default() })
+}
+
+#[test]
+fn the_parts_of_a_reduction_arrive_as_they_were_said() {
+    let said = parts(|_| {});
+    assert_eq!(carried_for(reduction(), |_| parts(|_| {})), [Ok(said.clone()), Ok(said)]);
+    let nonsense: [(ClaimOf, &str); 7] = [
+        (|_| parts(|it| it.count = 0), "must be at least 1"),
+        (|_| parts(|it| it.count = i64::MAX), "the parts of a reduction: 9223372036854775807; 1048576 is the limit"),
+        (|_| parts(|it| it.together = -1), "must be at least 1"),
+        (|_| parts(|it| it.arithmetic = 0.0), "must be a positive number"),
+        (|_| parts(|it| it.arithmetic = f64::NAN), "must be a positive number"),
+        (|_| parts(|it| it.second = vec![1]), "dimensions that it reduces"),
+        (|_| parts(|it| it.second = vec![2, 0]), "in ascending order"),
+    ];
+    for (claim, words) in nonsense {
+        for carried in carried_for(reduction(), claim) {
+            let failure = carried.unwrap_err();
+            assert!(failure.to_string().contains(words), "{words}: {failure}");
+        }
+    }
+}
+
 #[test]
 fn nonsense_is_refused_and_named() {
-    let nonsense: [(ClaimOf, &str); 11] = [
+    let nonsense: [(ClaimOf, &str); 12] = [
+        (|_| parts(|_| {}), "parts of an operation that is no reduction"),
         (|_| Some(Claim { lost_inside: f64::NAN, ..Claim::default() }), "must be a number of additions"),
         (|_| Some(Claim { lost_beside: -1.0, ..Claim::default() }), "must be a number of additions"),
         (|_| Some(Claim { starts_from: 1, ..Claim::default() }), "so it must be the root"),

@@ -70,7 +70,8 @@ impl OrderedOperand {
         (*batch, *contracting) = (placed(batch)?, placed(contracting)?);
         let other = edit.array(operands[1 - self.side])?.rank();
         let is_vector = other == dims.lhs_batch.len() + dims.lhs_contracting.len();
-        // The product of a matrix with a vector is that of the vector with the matrix.
+        // The product of a matrix with a vector is that of the vector with the matrix. The pass
+        // `row-products` knows only the second form.
         if self.side == 0 && is_vector {
             operands.reverse();
             dims = exchanged(dims);
