@@ -3,6 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 ./setup.sh
+# Tests build crates outside of the workspace, to which the workspace's profiles do not apply.
+export CARGO_PROFILE_DEV_DEBUG=none
 cargo fmt --all --check
 cargo clippy --workspace --all-targets -- -D warnings
 cargo test --workspace
