@@ -124,7 +124,7 @@ pub const TYPICAL: [(&str, &str); 22] = [
        ROOT r = bf16[3,{M},{N}] transpose(e), dimensions={0,2,1}",
     ),
     (
-        "heads of attention",
+        "exchanged leading dimensions",
         "x = f32[{N},4,{M}] parameter(0)
        ROOT r = f32[4,{N},{M}] transpose(x), dimensions={1,0,2}",
     ),
