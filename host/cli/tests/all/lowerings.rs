@@ -1,9 +1,9 @@
 //! Compiles programs by both lowerings, and compares the bits of the results. The lowering `mlir`
 //! shares no code with fusebox's own writer of LLVM IR, so it shows faults of the writer.
 //!
-//! `FUSEBOX_FUSIONS` and `FUSEBOX_FUSION_SEED` choose the random fusions, as for `random_fusions`. If
-//! `FUSEBOX_CORPUS` names a folder of `.hlo` files, the test also compares these programs, with the
-//! inputs that lie beside them, and each kernel of these programs with random inputs:
+//! `FUSEBOX_FUSIONS` and `FUSEBOX_FUSION_SEED` choose the random fusions, as for `random_fusions`.
+//! If `FUSEBOX_CORPUS` names a folder of `.hlo` files, the test also compares these programs, with
+//! the inputs that lie beside them, and each kernel of these programs with random inputs:
 //! `FUSEBOX_CORPUS=DIR cargo test --release -p fusebox --test all lowerings:: -- --nocapture`.
 
 use std::path::{Path, PathBuf};

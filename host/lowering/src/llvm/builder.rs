@@ -159,8 +159,8 @@ impl Module {
         unsafe { LLVMBuildBr(self.builder, to.0) };
     }
 
-    /// Adds the jump that closes a loop of which LLVM keeps one copy of the body: LLVM may vectorise
-    /// the loop but neither unroll nor interleave it.
+    /// Adds the jump that closes a loop of which LLVM keeps one copy of the body: LLVM may
+    /// vectorise the loop but neither unroll nor interleave it.
     pub(crate) fn branch_back_in_one_copy(&self, to: Bb) {
         self.branch_with_wish(to, "llvm.loop.unroll.disable", None);
     }

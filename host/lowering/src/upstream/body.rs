@@ -205,7 +205,8 @@ impl<'s> Body<'_, '_, 's> {
         Ok(())
     }
 
-    /// Writes an operation with regions. `before_end` is added before the terminator of each region.
+    /// Writes an operation with regions. `before_end` is added before the terminator of each
+    /// region.
     fn nested(&mut self, op: &'s Operation, attributes: &[Entry], before_end: &str, operands: &str) -> Done {
         self.indent();
         let start = format!("{}\"{}\"({operands}) (", results(op), op.kind);
@@ -253,8 +254,8 @@ impl<'s> Body<'_, '_, 's> {
         self.nested(op, &[(LOOP.into(), annotation)], before_end, &names(&op.operands))
     }
 
-    /// Writes a choice by an index. MLIR's conversion drops all but 32 bits of the index, so an index
-    /// that has more is replaced by one that selects the default.
+    /// Writes a choice by an index. MLIR's conversion drops all but 32 bits of the index, so an
+    /// index that has more is replaced by one that selects the default.
     fn index_switch(&mut self, op: &'s Operation) -> Done {
         let cases = op.integers("cases").unwrap_or_default();
         if cases.iter().any(|case| !(0..i64::from(i32::MAX)).contains(case)) {

@@ -38,8 +38,8 @@ impl Kernel<'_> {
         Ok(())
     }
 
-    /// Writes the function with the operations of the entry function. The parameters of the function
-    /// have the facts about the buffers as attributes.
+    /// Writes the function with the operations of the entry function. The parameters of the
+    /// function have the facts about the buffers as attributes.
     fn entry<'s>(&mut self, entry: &'s Function) -> Outcome<'s> {
         let parameters = entry_parameters(entry).map_err(|reason| (None, reason))?;
         let name = Attribute::symbol(name_of_body(self.name));

@@ -11,8 +11,8 @@
 //! the dialect `llvm`. All other operations stay as they are.
 //!
 //! The lowering shares with `write` only hints for LLVM (`hints.rs`) and the choice between copied
-//! and called math functions (`math_versions.rs`). So a fault in one of the two lowerings shows as a
-//! difference between their results.
+//! and called math functions (`math_versions.rs`). So a fault in one of the two lowerings shows as
+//! a difference between their results.
 
 mod body;
 mod entry;

@@ -1,5 +1,5 @@
-//! The lowering `mlir`: it computes the same bits as fusebox's own writer, and refuses operations and
-//! targets that it does not have.
+//! The lowering `mlir`: it computes the same bits as fusebox's own writer, and refuses operations
+//! and targets that it does not have.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
 use fusebox_lowering::{Lowering, LoweringError, NoStages, Stage, Target, lower, read_kernel};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use fusebox_core::hlo::{BinaryOp, CustomCallAttrs, InstrId, Layout, Op, Shape, UnaryOp};
+use fusebox_core::hlo::{CustomCallAttrs, InstrId, Layout, Op, Shape};
 
 use super::Imported;
+use super::elementwise::named;
 use super::operations::Call;
 use crate::program::{Attribute, Operation};
 
@@ -43,19 +44,10 @@ fn known(name: &str, attributes: &[(Arc<str>, Attribute)]) -> Option<Op> {
         Some((_, Attribute::Integer(_, value))) => Some(*value),
         _ => None,
     };
-    Some(match name {
-        "chlo.acos" => Op::Unary(UnaryOp::Acos),
-        "chlo.acosh" => Op::Unary(UnaryOp::Acosh),
-        "chlo.asin" => Op::Unary(UnaryOp::Asin),
-        "chlo.asinh" => Op::Unary(UnaryOp::Asinh),
-        "chlo.atanh" => Op::Unary(UnaryOp::Atanh),
-        "chlo.cosh" => Op::Unary(UnaryOp::Cosh),
-        "chlo.erf" => Op::Unary(UnaryOp::Erf),
-        "chlo.mulhi" => Op::Binary(BinaryOp::Mulhi),
-        "chlo.sinh" => Op::Unary(UnaryOp::Sinh),
-        "chlo.top_k" => Op::Topk { k: integer("k")?, largest: true, is_stable: true },
-        _ => return None,
-    })
+    match name {
+        "chlo.top_k" => Some(Op::Topk { k: integer("k")?, largest: true, is_stable: true }),
+        _ => named(&name.strip_prefix("chlo.")?.replace('_', "-")),
+    }
 }
 
 /// Adds a call of a function that the program does not contain.

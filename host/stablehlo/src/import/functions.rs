@@ -70,8 +70,8 @@ fn functions(outermost: &Operation) -> Imported<HashMap<&str, &Operation>> {
     Ok(functions)
 }
 
-/// Returns the functions that `main` calls, directly or indirectly, callees before callers. Of
-/// functions that call each other, one precedes its callee.
+/// Returns the functions that `main` calls, directly or indirectly, callees before callers. If
+/// functions call each other, one of them precedes its callee.
 fn callees_first<'p>(
     functions: &HashMap<&'p str, &'p Operation>,
     main: &'p Operation,

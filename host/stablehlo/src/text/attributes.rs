@@ -1,5 +1,6 @@
 //! Attributes in text. Attributes that consist of several are read as several, under the names of
-//! portable artifacts: dimension numbers of a product become `lhs_contracting_dimensions` and so on.
+//! portable artifacts: dimension numbers of a product become `lhs_contracting_dimensions` and so
+//! on.
 
 use std::sync::Arc;
 
