@@ -6,11 +6,9 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 use fusebox_core::indexing::ceil_div;
 
-use crate::atomic::AtomicScatter;
 use crate::gathered::{GatheredScatter, SLICES_PER_LIST};
 use crate::owned::OwnedScatter;
 use crate::problem::ScatterProblem;
-use crate::runs::RunScatter;
 use crate::schedule::{ScatterEmitter, ScatterSchedule};
 use crate::slabs::SlabScatter;
 
@@ -22,16 +20,11 @@ type AnySchedule = dyn Strategy<Problem = ScatterProblem>;
 const SLABS: &AnySchedule = &ScatterEmitter::<SlabScatter>::EMITTER;
 const GATHERED: &AnySchedule = &ScatterEmitter::<GatheredScatter>::EMITTER;
 const OWNED: &AnySchedule = &ScatterEmitter::<OwnedScatter>::EMITTER;
-const RUNS: &AnySchedule = &ScatterEmitter::<RunScatter>::EMITTER;
-const ATOMIC: &AnySchedule = &ScatterEmitter::<AtomicScatter>::EMITTER;
 
 // The constants below are chosen so that the schedule's predicted time is at most 1.2 times that of
 // the best schedule for 95 % of 4,680 scatters of 1 to 100,000 rows and slices with 1 to 1,024
 // columns.
 
-/// Number of updates per thread from which a thread meets several updates of one element if the
-/// slices are sorted.
-const UPDATES_THAT_MEET: f64 = 0.25;
 /// Factor by which a look at a slice takes longer if the caches of a core do not hold all indices.
 const FAR_LOOK: f64 = 4.0;
 /// Size of an index in bytes.
@@ -41,24 +34,13 @@ const LOOKS_PER_LIST: f64 = 12.0;
 /// Number of slices that a thread examines in the time in which a thread applies a listed update.
 const LOOKS_PER_UPDATE: f64 = 4.0;
 
-/// Returns the schedule to use: the fastest of those that keep the order or whose results do not
-/// depend on the order.
+/// Returns the schedule to use: the fastest of those that keep the order.
 fn best(task: &Task<ScatterProblem>) -> &'static AnySchedule {
     let Task { problem, device, .. } = *task;
     if device.is_single_threaded_block() {
         return SLABS;
     }
-    let accepts = |schedule: &AnySchedule| schedule.check(task).is_ok();
     let resident = f64::from(device.core_count) * f64::from(device.max_threads_per_core);
-    if problem.is_order_free() {
-        let meet = problem.shape.sorted && problem.update_elements() as f64 >= UPDATES_THAT_MEET * resident;
-        if meet && accepts(RUNS) {
-            return RUNS;
-        }
-        if accepts(ATOMIC) {
-            return ATOMIC;
-        }
-    }
     match GatheredScatter::of(problem, device) {
         Ok(gathered) if time_of_lists(problem, &gathered) < time_of_walks(problem, device, resident) => GATHERED,
         _ => OWNED,
@@ -92,9 +74,7 @@ impl Strategy for InOrder {
     }
 
     fn plan(&self, task: &Task<ScatterProblem>, configuration: &Configuration) -> Result<Plan, EmitError> {
-        let plan = best(task).plan(task, configuration)?;
-        // This emitter has no knobs, and without them the schedule chooses the same sizes again.
-        Ok(Plan { configuration: Configuration::default(), ..plan })
+        best(task).plan(task, configuration)
     }
 
     fn emit(&self, task: &Task<ScatterProblem>, plan: &Plan) -> Result<Kernel, EmitError> {
