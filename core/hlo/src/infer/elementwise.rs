@@ -119,7 +119,7 @@ pub(super) fn convert(site: &Site) -> Inferred {
 pub(super) fn bitcast_convert(site: &Site) -> Inferred {
     let operand = site.only_array()?;
     let result = site.declared_array()?;
-    let [from, to] = [operand, &result].map(|array| i64::from(array.element_type.stored_bits()));
+    let [from, to] = [operand, result].map(|array| i64::from(array.element_type.stored_bits()));
     let complex = (operand.element_type.is_complex(), result.element_type.is_complex());
     ensure!(complex.0 == complex.1, "bitcast-convert cannot go between the real and complex {operand} and {result}");
     let mut dims = operand.dims.clone();
