@@ -2,21 +2,21 @@
 
 use fusebox_core::hlo::{Instruction, Opcode};
 
+use crate::caller::Caller;
 use crate::error::{Outcome, malformed, unsupported};
-use crate::evaluator::Evaluator;
 use crate::operands::Operands;
 use crate::value::Value;
 
 /// Evaluates operations that the data model stores as [`fusebox_core::hlo::Op::Other`].
 pub(crate) fn evaluate(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     instruction: &Instruction,
     opcode: Opcode,
     attributes: &[(String, String)],
     called: &[fusebox_core::hlo::ComputationId],
     mut operands: Operands,
 ) -> Outcome<Value> {
-    if evaluator.module.replica_count > 1 || evaluator.module.num_partitions > 1 {
+    if caller.module().replica_count > 1 || caller.module().num_partitions > 1 {
         return unsupported(format!("{opcode} over several devices; the interpreter runs one"));
     }
     match opcode {
@@ -34,7 +34,7 @@ pub(crate) fn evaluate(
         Opcode::CopyDone => operands.element(0),
         Opcode::AsyncStart => match called {
             [computation] => {
-                let result = evaluator.call(*computation, operands.0.clone())?;
+                let result = caller.call(*computation, operands.0.clone())?;
                 padded(vec![Value::Tuple(operands.0), result], instruction)
             }
             _ => malformed("async-start calls one computation"),

@@ -2,6 +2,7 @@
 
 use fusebox_core::hlo::{ComputationId, InstrId, Module, Op, Shape};
 
+use crate::caller::Caller;
 use crate::calls::live;
 use crate::error::{Fault, InstructionError, Outcome, ensure, malformed};
 use crate::int4;
@@ -12,9 +13,9 @@ use crate::value::{Scalar, Value};
 
 /// The state of one evaluation.
 pub(crate) struct Evaluator<'m> {
-    pub module: &'m Module,
+    module: &'m Module,
     /// Source of random numbers for `rng`.
-    pub generator: Generator,
+    generator: Generator,
 }
 
 impl<'m> Evaluator<'m> {
@@ -42,11 +43,6 @@ impl<'m> Evaluator<'m> {
             values.push(value.map_err(|fault| InstructionError::locate(self.module, computation, instr, fault))?);
         }
         Ok(values.swap_remove(computation.root.index()))
-    }
-
-    /// Runs a computation for an operation that calls it.
-    pub fn call(&mut self, id: ComputationId, arguments: Vec<Value>) -> Outcome<Value> {
-        self.computation(id, arguments).map_err(|error| Fault::Called(Box::new(error)))
     }
 
     /// Evaluates one instruction and checks that the result has the instruction's shape.
@@ -89,6 +85,20 @@ impl<'m> Evaluator<'m> {
         };
         let argument = operands.swap_remove(branch + 1);
         self.call(branches[branch], vec![argument])
+    }
+}
+
+impl Caller for Evaluator<'_> {
+    fn module(&self) -> &Module {
+        self.module
+    }
+
+    fn generator(&mut self) -> &mut Generator {
+        &mut self.generator
+    }
+
+    fn call(&mut self, id: ComputationId, arguments: Vec<Value>) -> Outcome<Value> {
+        self.computation(id, arguments).map_err(|error| Fault::Called(Box::new(error)))
     }
 }
 

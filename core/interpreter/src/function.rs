@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, Op};
 
+use crate::caller::Caller;
 use crate::error::{Outcome, ensure, malformed};
-use crate::evaluator::Evaluator;
 use crate::number::{self, Complex, LongSum};
 use crate::value::{Array, Scalar, Value};
 
@@ -17,8 +17,8 @@ pub(crate) struct Function {
 
 impl Function {
     /// Creates a function from a computation on scalars.
-    pub fn new(evaluator: &Evaluator, id: ComputationId) -> Outcome<Self> {
-        let computation = evaluator.module.computation(id);
+    pub fn new(caller: &dyn Caller, id: ComputationId) -> Outcome<Self> {
+        let computation = caller.module().computation(id);
         let types = computation.parameters().into_iter().map(|p| computation.instruction(p).shape.as_array());
         let Some(shapes) = types.collect::<Option<Vec<_>>>() else {
             return malformed(format!("`{}` takes a tuple where scalars are passed", computation.name));
@@ -29,27 +29,27 @@ impl Function {
     }
 
     /// Calls the function.
-    pub fn call(&self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<Vec<Scalar>> {
+    pub fn call(&self, caller: &mut dyn Caller, arguments: &[Scalar]) -> Outcome<Vec<Scalar>> {
         let fits = arguments.len() == self.parameter_types.len();
         ensure!(fits, "{} arguments for {} parameters", arguments.len(), self.parameter_types.len());
         let values = arguments.iter().zip(&self.parameter_types).map(|(&x, &ty)| Array::scalar(ty, x).into());
-        match evaluator.call(self.id, values.collect())? {
+        match caller.call(self.id, values.collect())? {
             Value::Tuple(elements) => elements.iter().map(|element| element.array()?.single()).collect(),
             single => Ok(vec![single.array()?.single()?]),
         }
     }
 
     /// Calls the function and returns its only result.
-    pub fn call_for_one(&self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<Scalar> {
-        match self.call(evaluator, arguments)?[..] {
+    pub fn call_for_one(&self, caller: &mut dyn Caller, arguments: &[Scalar]) -> Outcome<Scalar> {
+        match self.call(caller, arguments)?[..] {
             [result] => Ok(result),
             ref results => malformed(format!("expected one result, found {}", results.len())),
         }
     }
 
     /// Calls the function and returns its result as a truth value.
-    pub fn holds(&self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<bool> {
-        Ok(self.call_for_one(evaluator, arguments)? != Scalar::Int(0))
+    pub fn holds(&self, caller: &mut dyn Caller, arguments: &[Scalar]) -> Outcome<bool> {
+        Ok(self.call_for_one(caller, arguments)? != Scalar::Int(0))
     }
 }
 

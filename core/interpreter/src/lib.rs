@@ -3,7 +3,7 @@
 //! The interpreter is simple, slow and right. It evaluates every instruction in order on whole
 //! arrays. Each element is stored in the widest type of its kind (`i64`, `f64`, pairs of `f64`) and
 //! rounded to its element type once per operation. The interpreter serves as the oracle of the
-//! project's tests, and the compiler folds constants with it.
+//! project's tests.
 //!
 //! The interpreter expects modules that pass the verifier. For an unsupported operation, the
 //! interpreter returns an error with the position of the operation; it never guesses. It evaluates
@@ -11,10 +11,11 @@
 //! operands.
 //!
 //! ```text
-//! lib, evaluator      computations, control flow        value     arrays, literals
-//! operation           opcode -> function                number    single elements
-//! calls               checks before execution           memory    checks that memory suffices
-//! movement … linalg   the operations                    function  scalar computations
+//! lib, evaluator      computations, control flow        value        arrays, literals
+//! operation           opcode -> function                number       single elements
+//! calls               checks before execution           memory       bounds of needed memory
+//! caller              how operations call computations  free_memory  checks that memory is free
+//! movement … linalg   the operations                    function     scalar computations
 //! ```
 //!
 //! [`kernel`] is an interpreter of kernels at any stage of the kernel IR.
@@ -23,6 +24,7 @@
 #![deny(missing_docs)]
 
 mod batch_norm;
+mod caller;
 mod calls;
 mod collective;
 mod contraction;
@@ -33,6 +35,7 @@ mod elementwise;
 mod error;
 mod evaluator;
 mod fft;
+mod free_memory;
 mod function;
 mod gather;
 mod int4;

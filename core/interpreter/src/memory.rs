@@ -1,31 +1,15 @@
-//! Checks that there is enough memory before an operation starts.
-//!
-//! Operations allocate their results and temporaries with an allocator that aborts the process if
-//! memory runs out. This module therefore tries a test allocation first. The size of the test
-//! allocation is an upper bound of the memory that the operation allocates and holds at any one
-//! time. The bound excludes the operands and depends on the kind of operation.
+//! Bounds the memory that an operation needs, before the operation starts. The bound is an upper
+//! bound of the memory that the operation allocates and holds at any one time. The bound excludes
+//! the operands and depends on the kind of operation.
 
-use fusebox_core::hlo::{ElementType, Instruction, Op, Shape};
+use fusebox_core::hlo::{Instruction, Op, Shape};
 
-use crate::error::{Fault, Outcome};
+use crate::error::Outcome;
+use crate::free_memory::{bytes_of_elements, ensure};
 use crate::value::{Data, Value, dims_of, element_count};
 
-/// Least number of bytes for which the check is worthwhile.
-const LARGE: u64 = 64 << 10;
-/// Number of bytes that must remain free for allocations that are not counted.
-const SPARE: u64 = 128 << 10;
-
-/// Checks that this number of bytes is available. Fails with [`Fault::Memory`].
-pub(crate) fn ensure(bytes: u64) -> Outcome<()> {
-    if bytes < LARGE {
-        return Ok(());
-    }
-    let wanted = usize::try_from(bytes.saturating_add(SPARE)).unwrap_or(usize::MAX);
-    Vec::<u8>::new().try_reserve_exact(wanted).map_err(|_| Fault::Memory { bytes })
-}
-
 /// Checks that there is memory to evaluate an instruction on these operands. Fails with
-/// [`Fault::Memory`], or with [`Fault::TooLarge`] if no memory would suffice.
+/// `Fault::Memory`, or with `Fault::TooLarge` if no memory would suffice.
 pub(crate) fn ensure_for(instruction: &Instruction, operands: &[Value]) -> Outcome<()> {
     let Some(copies) = copies(&instruction.op) else { return Ok(()) };
     let results = bytes_of_shape(&instruction.shape)?;
@@ -34,11 +18,6 @@ pub(crate) fn ensure_for(instruction: &Instruction, operands: &[Value]) -> Outco
     let cut = if operands.iter().any(has_four_bits) { operand_bytes } else { 0 };
     let needed = [copies.results.saturating_mul(results), copies.operands.saturating_mul(operand_bytes), cut];
     ensure(needed.into_iter().fold(0, u64::saturating_add))
-}
-
-/// Returns the number of bytes that `count` elements take in the interpreter's representation.
-pub(crate) fn bytes_of_elements(ty: ElementType, count: u64) -> u64 {
-    count.saturating_mul(if ty.is_complex() { 16 } else { 8 })
 }
 
 /// Upper bound of the memory that an operation holds at any one time, excluding its operands. The

@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::{ArrayShape, Computation, ElementType, Instruction, Op, Shape};
 
+use crate::caller::Caller;
 use crate::error::{Outcome, malformed, unsupported};
-use crate::evaluator::Evaluator;
 use crate::operands::Operands;
 use crate::value::{Array, Data, Scalar, Value, dims_of};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 
 /// Evaluates an instruction other than control flow.
 pub(crate) fn evaluate(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     computation: &Computation,
     instruction: &Instruction,
     operands: Vec<Value>,
@@ -28,12 +28,12 @@ pub(crate) fn evaluate(
         },
         Op::AddDependency => operands.take_first(),
         Op::AfterAll => Ok(Value::Token),
-        Op::Sort { dimension, to_apply, .. } => sort::sort(evaluator, operands.0, *dimension, *to_apply),
-        Op::Reduce { dimensions, to_apply } => reduce::reduce(evaluator, &operands.0, dimensions, *to_apply),
-        Op::ReduceWindow { window, to_apply } => window::reduce_window(evaluator, &operands.0, window, *to_apply),
-        Op::Scatter { dims, to_apply } => scatter::scatter(evaluator, operands.0, dims, *to_apply),
+        Op::Sort { dimension, to_apply, .. } => sort::sort(caller, operands.0, *dimension, *to_apply),
+        Op::Reduce { dimensions, to_apply } => reduce::reduce(caller, &operands.0, dimensions, *to_apply),
+        Op::ReduceWindow { window, to_apply } => window::reduce_window(caller, &operands.0, window, *to_apply),
+        Op::Scatter { dims, to_apply } => scatter::scatter(caller, operands.0, dims, *to_apply),
         Op::Topk { k, largest, .. } => sort::topk(operands.array(0)?, *k, *largest),
-        Op::Scan { .. } => scan::scan(evaluator, instruction, operands.0),
+        Op::Scan { .. } => scan::scan(caller, instruction, operands.0),
         Op::BatchNormTraining { epsilon, feature_index } => {
             batch_norm::training(operands.arrays()?, *epsilon, *feature_index)
         }
@@ -44,19 +44,19 @@ pub(crate) fn evaluate(
             batch_norm::gradient(operands.arrays()?, *epsilon, *feature_index)
         }
         Op::RngBitGenerator { .. } => random_bits(instruction, &operands),
-        Op::CustomCall(attrs) => custom_call::evaluate(evaluator, instruction, attrs, operands),
+        Op::CustomCall(attrs) => custom_call::evaluate(caller, instruction, attrs, operands),
         Op::Other { opcode, called, attributes } => {
             let called: Vec<_> = called.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
-            collective::evaluate(evaluator, instruction, *opcode, attributes, &called, operands)
+            collective::evaluate(caller, instruction, *opcode, attributes, &called, operands)
         }
         _ => {
             let shape = array_shape(instruction)?;
             if shape.has_dynamic_size() && instruction.op.is_elementwise() {
                 dynamic::cut_alike(&mut operands)?;
             }
-            let dims = dynamic::actual_dims(evaluator.module, instruction, shape, &operands)?;
+            let dims = dynamic::actual_dims(caller.module(), instruction, shape, &operands)?;
             let ty = shape.element_type;
-            array_result(evaluator, computation, instruction, operands, ty, dims).map(Value::from)
+            array_result(caller, computation, instruction, operands, ty, dims).map(Value::from)
         }
     }
 }
@@ -67,7 +67,7 @@ fn array_shape(instruction: &Instruction) -> Outcome<&ArrayShape> {
 
 /// Evaluates an operation whose result is one array.
 fn array_result(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     computation: &Computation,
     instruction: &Instruction,
     mut operands: Operands,
@@ -107,9 +107,9 @@ fn array_result(
         }
         Op::Gather(numbers) => gather::gather(operands.array(0)?, operands.array(1)?, numbers, dims),
         Op::SelectAndScatter { window, select, scatter } => {
-            window::select_and_scatter(evaluator, &operands.0, window, *select, *scatter)
+            window::select_and_scatter(caller, &operands.0, window, *select, *scatter)
         }
-        Op::Map { to_apply, .. } => reduce::map(evaluator, &operands.0, *to_apply, ty),
+        Op::Map { to_apply, .. } => reduce::map(caller, &operands.0, *to_apply, ty),
         Op::Dot(numbers) => {
             let [lhs, rhs] = operands.arrays()?;
             // Products of floats are not computed in four bits. Only the sum of the products is
@@ -141,9 +141,9 @@ fn array_result(
         }
         Op::Rng { distribution } => {
             let (a, b) = (operands.array(0)?.single()?, operands.array(1)?.single()?);
-            evaluator.generator.rng(*distribution, a, b, ty, dims)
+            caller.generator().rng(*distribution, a, b, ty, dims)
         }
-        Op::RngGetAndUpdateState { delta } => evaluator.generator.get_and_update_state(*delta, ty, dims),
+        Op::RngGetAndUpdateState { delta } => caller.generator().get_and_update_state(*delta, ty, dims),
         Op::GetDimensionSize { dimension } => {
             let x = operands.array(0)?;
             let size = x.dims[movement::dimension_number(*dimension, x.rank())?];

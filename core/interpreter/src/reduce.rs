@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::{ComputationId, ElementType};
 
+use crate::caller::Caller;
 use crate::error::{Outcome, ensure, malformed};
-use crate::evaluator::Evaluator;
 use crate::function::{Accumulator, Function};
 use crate::gather::others;
 use crate::movement::{dimension_numbers, transpose_by};
@@ -12,7 +12,7 @@ use crate::value::{Array, Data, Scalar, Value, element_count};
 
 /// Reduces arrays over some dimensions. `operands` contains n arrays, then n initial values.
 pub(crate) fn reduce(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     operands: &[Value],
     dimensions: &[i64],
     to_apply: ComputationId,
@@ -27,7 +27,7 @@ pub(crate) fn reduce(
     let order = [kept, reduced].concat();
     let runs = arrays.iter().map(|a| transpose_by(a, &order)).collect::<Outcome<Vec<_>>>()?;
     let mut first = 0;
-    fold(evaluator, to_apply, &runs.iter().collect::<Vec<_>>(), &initial, &dims, |_, visit| {
+    fold(caller, to_apply, &runs.iter().collect::<Vec<_>>(), &initial, &dims, |_, visit| {
         first += run;
         (first - run..first).try_for_each(visit)
     })
@@ -39,7 +39,7 @@ pub(crate) type Visit<'v> = &'v mut dyn FnMut(usize) -> Outcome<()>;
 /// For each index into `dims`, combines the initial values with elements of the arrays. `visit_all`
 /// calls its callback with the positions of these elements.
 pub(crate) fn fold(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     to_apply: ComputationId,
     arrays: &[&Array],
     initial: &[Scalar],
@@ -47,11 +47,11 @@ pub(crate) fn fold(
     mut visit_all: impl FnMut(&[usize], Visit) -> Outcome<()>,
 ) -> Outcome<Value> {
     let count = element_count(dims)?;
-    let function = Function::new(evaluator, to_apply)?;
+    let function = Function::new(caller, to_apply)?;
     let mut results: Vec<Data> = arrays.iter().map(|a| Data::with_capacity(a.ty, count)).collect();
     for_each_index(dims, |index| {
         let mut held = Held::new(&function, arrays, initial);
-        visit_all(index, &mut |at| held.take(evaluator, at))?;
+        visit_all(index, &mut |at| held.take(caller, at))?;
         results.iter_mut().enumerate().try_for_each(|(number, data)| data.push(held.value(number)))
     })?;
     let results = results.into_iter().zip(arrays);
@@ -83,7 +83,7 @@ impl<'f> Held<'f> {
     }
 
     /// Combines the elements at a position.
-    pub fn take(&mut self, evaluator: &mut Evaluator, at: usize) -> Outcome<()> {
+    pub fn take(&mut self, caller: &mut dyn Caller, at: usize) -> Outcome<()> {
         let held = match &mut self.kept {
             Kept::Accumulated(accumulator, ty) => return accumulator.add(*ty, self.arrays[0].data.get(at)),
             Kept::Values(held) => held,
@@ -91,7 +91,7 @@ impl<'f> Held<'f> {
         self.arguments.clear();
         self.arguments.extend_from_slice(held);
         self.arguments.extend(self.arrays.iter().map(|array| array.data.get(at)));
-        *held = self.function.call(evaluator, &self.arguments)?;
+        *held = self.function.call(caller, &self.arguments)?;
         if held.len() != self.arrays.len() {
             return malformed(format!("the combiner gives {} values for {}", held.len(), self.arrays.len()));
         }
@@ -124,7 +124,7 @@ pub(crate) fn one_or_tuple(results: Vec<Array>) -> Value {
 
 /// Applies a computation to corresponding elements of several arrays.
 pub(crate) fn map(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     operands: &[Value],
     to_apply: ComputationId,
     ty: ElementType,
@@ -134,13 +134,13 @@ pub(crate) fn map(
         return malformed("map takes at least one operand");
     };
     ensure!(arrays.iter().all(|a| a.dims == first.dims), "the operands have different shapes");
-    let function = Function::new(evaluator, to_apply)?;
+    let function = Function::new(caller, to_apply)?;
     let mut data = Data::with_capacity(ty, first.len());
     let mut arguments = Vec::with_capacity(arrays.len());
     for i in 0..first.len() {
         arguments.clear();
         arguments.extend(arrays.iter().map(|a| a.data.get(i)));
-        data.push(function.call_for_one(evaluator, &arguments)?)?;
+        data.push(function.call_for_one(caller, &arguments)?)?;
     }
     Ok(Array::new(ty, first.dims.clone(), data))
 }

@@ -4,8 +4,8 @@
 
 use fusebox_core::hlo::{BinaryOp, WindowDim};
 
+use crate::caller::Caller;
 use crate::error::Outcome;
-use crate::evaluator::Evaluator;
 use crate::function::Function;
 use crate::reduce::{Held, one_or_tuple};
 use crate::strided::{for_each_index, position, strides};
@@ -49,7 +49,7 @@ impl Running {
     /// Reduces the elements under every window.
     pub fn reduce(
         &self,
-        evaluator: &mut Evaluator,
+        caller: &mut dyn Caller,
         function: &Function,
         arrays: &[&Array],
         initial: &[Scalar],
@@ -68,7 +68,7 @@ impl Running {
             for step in 0..counts[self.dimension] {
                 let at = if self.is_forward { step } else { counts[self.dimension] - 1 - step };
                 for element in self.further(at, &mut taken) {
-                    held.take(evaluator, first + element * step_read)?;
+                    held.take(caller, first + element * step_read)?;
                 }
                 let place = first_result + at * step_written;
                 results.iter_mut().enumerate().try_for_each(|(number, it)| it.data.set(place, held.value(number)))?;

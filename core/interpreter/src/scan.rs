@@ -3,8 +3,8 @@
 
 use fusebox_core::hlo::{Instruction, Op, Shape};
 
+use crate::caller::Caller;
 use crate::error::{Outcome, ensure, malformed};
-use crate::evaluator::Evaluator;
 use crate::movement::{dimension_number, view};
 use crate::strided::{self, strides};
 use crate::value::{Array, Value, both_kinds, dims_of};
@@ -12,7 +12,7 @@ use crate::value::{Array, Value, both_kinds, dims_of};
 /// Evaluates `scan`. The operands are the arrays, then the initial carries (loop-carried values).
 /// The computation maps (slices, carries) to (output slices, carries). The results are the outputs,
 /// then the last carries.
-pub(crate) fn scan(evaluator: &mut Evaluator, instruction: &Instruction, operands: Vec<Value>) -> Outcome<Value> {
+pub(crate) fn scan(caller: &mut dyn Caller, instruction: &Instruction, operands: Vec<Value>) -> Outcome<Value> {
     let (&Op::Scan { dimension, num_carries, is_reverse, to_apply, .. }, Some(shapes)) =
         (&instruction.op, instruction.shape.as_tuple())
     else {
@@ -49,7 +49,7 @@ pub(crate) fn scan(evaluator: &mut Evaluator, instruction: &Instruction, operand
             arguments.push(Value::from(slice_at(array, dimension, at)?));
         }
         arguments.append(&mut carries);
-        let Value::Tuple(mut values) = evaluator.call(to_apply, arguments)? else {
+        let Value::Tuple(mut values) = caller.call(to_apply, arguments)? else {
             return malformed("the computation of a scan gives a tuple of outputs and carries");
         };
         let fits = values.len() == outputs + carried;

@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::{ComputationId, GatherDims, ScatterDims};
 
+use crate::caller::Caller;
 use crate::error::{Outcome, ensure};
-use crate::evaluator::Evaluator;
 use crate::function::Function;
 use crate::gather::Windows;
 use crate::reduce::one_or_tuple;
@@ -14,7 +14,7 @@ use crate::window::Combiner;
 /// Combines windows of the updates into the operands. Skips windows that are not completely in
 /// bounds.
 pub(crate) fn scatter(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     mut operands: Vec<Value>,
     numbers: &ScatterDims,
     to_apply: ComputationId,
@@ -37,16 +37,16 @@ pub(crate) fn scatter(
         ..GatherDims::default()
     };
     let windows = Windows::new(&results[0].dims, &updates[0].dims, indices.array()?, &numbers)?;
-    let function = Function::new(evaluator, to_apply)?;
+    let function = Function::new(caller, to_apply)?;
     match (results.as_mut_slice(), updates.as_slice()) {
-        ([result], [update]) => one(evaluator, &function, &windows, result, update)?,
-        _ => several(evaluator, &function, &windows, &mut results, &updates)?,
+        ([result], [update]) => one(caller, &function, &windows, result, update)?,
+        _ => several(caller, &function, &windows, &mut results, &updates)?,
     }
     Ok(one_or_tuple(results))
 }
 
 fn one(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     function: &Function,
     windows: &Windows,
     result: &mut Array,
@@ -54,7 +54,7 @@ fn one(
 ) -> Outcome<()> {
     let combiner = Combiner::new(function, result.ty);
     for_each_element(windows, |at, from| {
-        let value = combiner.combine(evaluator, result.data.get(at), update.data.get(from))?;
+        let value = combiner.combine(caller, result.data.get(at), update.data.get(from))?;
         result.data.set(at, value)
     })?;
     combiner.finish(result);
@@ -62,7 +62,7 @@ fn one(
 }
 
 fn several(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     function: &Function,
     windows: &Windows,
     results: &mut [Array],
@@ -71,7 +71,7 @@ fn several(
     for_each_element(windows, |at, from| {
         let mut arguments: Vec<Scalar> = results.iter().map(|r| r.data.get(at)).collect();
         arguments.extend(updates.iter().map(|u| u.data.get(from)));
-        let combined = function.call(evaluator, &arguments)?;
+        let combined = function.call(caller, &arguments)?;
         let fits = combined.len() == results.len();
         ensure!(fits, "the combiner gives another number of values than there are arrays");
         results.iter_mut().zip(&combined).try_for_each(|(r, &value)| r.data.set(at, value))

@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::{ComputationId, ElementType};
 
+use crate::caller::Caller;
 use crate::error::{Outcome, ensure, malformed, unsupported};
-use crate::evaluator::Evaluator;
 use crate::function::Function;
 use crate::movement::dimension_number;
 use crate::number::total_order;
@@ -14,7 +14,7 @@ use crate::value::{Array, Data, Value};
 /// Sorts the operands along a dimension by a comparator. All operands are reordered together. The
 /// sort is always stable.
 pub(crate) fn sort(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     operands: Vec<Value>,
     dimension: i64,
     to_apply: ComputationId,
@@ -29,7 +29,7 @@ pub(crate) fn sort(
     let mut line_starts = first.dims.clone();
     line_starts[d] = line_starts[d].min(1);
     let mut results: Vec<Array> = arrays.iter().map(|&a| a.clone()).collect();
-    let less = Function::new(evaluator, to_apply)?;
+    let less = Function::new(caller, to_apply)?;
     let mut arguments = Vec::with_capacity(2 * arrays.len());
     for_each_index(&line_starts, |start| {
         let base = position(start, &steps);
@@ -37,7 +37,7 @@ pub(crate) fn sort(
         let sorted = merge_sort(line.clone(), &mut |&a, &b| {
             arguments.clear();
             arguments.extend(arrays.iter().flat_map(|x| [x.data.get(a), x.data.get(b)]));
-            less.holds(evaluator, &arguments)
+            less.holds(caller, &arguments)
         })?;
         for (result, array) in results.iter_mut().zip(&arrays) {
             for (&to, &from) in line.iter().zip(&sorted) {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, Literal, Shape};
 
 use crate::error::{Fault, Outcome, ensure, malformed, unsupported};
-use crate::memory;
+use crate::free_memory;
 use crate::number::{Complex, float_format};
 
 /// Largest number of elements in one array. Stored as `f64`, this many elements take 8 GiB.
@@ -231,13 +231,13 @@ impl Array {
         let count = element_count(&dims)?;
         let fits = literal.data.len() == count * literal.element_type.byte_size();
         ensure!(fits, "a literal has {} bytes", literal.data.len());
-        memory::ensure(memory::bytes_of_elements(literal.element_type, count as u64))?;
+        free_memory::ensure(free_memory::bytes_of_elements(literal.element_type, count as u64))?;
         Ok(Array::new(literal.element_type, dims, decode(literal.element_type, &literal.data)))
     }
 
     pub fn to_literal(&self) -> Outcome<ArrayLiteral> {
         let dims = self.dims.iter().map(|&d| d as i64).collect();
-        memory::ensure((self.len() * self.ty.byte_size()) as u64)?;
+        free_memory::ensure((self.len() * self.ty.byte_size()) as u64)?;
         ArrayLiteral::new(self.ty, dims, encode(self.ty, &self.data))
             .or_else(|bytes| malformed(format!("an array does not have the {bytes} bytes of its shape")))
     }

@@ -2,10 +2,10 @@
 
 use fusebox_core::hlo::{ComputationId, ElementType, Window, WindowDim};
 
+use crate::caller::Caller;
 use crate::error::{Outcome, ensure, malformed};
-use crate::evaluator::Evaluator;
+use crate::free_memory;
 use crate::function::Function;
-use crate::memory;
 use crate::number;
 use crate::reduce::{Visit, arrays_and_initial, fold};
 use crate::running::Running;
@@ -42,7 +42,7 @@ pub(crate) fn covered(size: usize, window: &WindowDim, at: usize) -> Vec<Option<
 pub(crate) fn ensure_memory(window: &[WindowDim]) -> Outcome<()> {
     const PLACE: u64 = 64;
     let places = window.iter().map(|dim| dim.size.unsigned_abs()).fold(0, u64::saturating_add);
-    memory::ensure(places.saturating_mul(PLACE))
+    free_memory::ensure(places.saturating_mul(PLACE))
 }
 
 /// Visits the array elements that the window at `index` covers, in row-major order of the window.
@@ -60,7 +60,7 @@ fn visit_covered(dims: &[usize], window: &[WindowDim], index: &[usize], visit: V
 
 /// Reduces the elements under every window position.
 pub(crate) fn reduce_window(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     operands: &[Value],
     window: &Window,
     to_apply: ComputationId,
@@ -71,13 +71,13 @@ pub(crate) fn reduce_window(
     element_count(&dims)?;
     ensure_memory(&window)?;
     if let Some(running) = Running::along(&arrays[0].dims, &window, &dims) {
-        let function = Function::new(evaluator, to_apply)?;
+        let function = Function::new(caller, to_apply)?;
         if running.suits(&function) {
-            return running.reduce(evaluator, &function, &arrays, &initial, &dims);
+            return running.reduce(caller, &function, &arrays, &initial, &dims);
         }
     }
     let covered = |index: &[usize], visit: Visit| visit_covered(&arrays[0].dims, &window, index, visit);
-    fold(evaluator, to_apply, &arrays, &initial, &dims, covered)
+    fold(caller, to_apply, &arrays, &initial, &dims, covered)
 }
 
 /// Returns the window's dimensions. If the window has no dimensions, every window covers one
@@ -93,7 +93,7 @@ fn window_dims(window: &Window, rank: usize) -> Outcome<Vec<WindowDim>> {
 /// Evaluates `select-and-scatter`. Combines every source element into the result, at the position
 /// that the element's window selects in the operand.
 pub(crate) fn select_and_scatter(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     operands: &[Value],
     window: &Window,
     select: ComputationId,
@@ -107,8 +107,8 @@ pub(crate) fn select_and_scatter(
     let counts = array.dims.iter().zip(&window).map(|(&n, w)| window_count(n, w)).collect::<Outcome<Vec<_>>>()?;
     ensure!(counts == source.dims, "the source is {:?}, the window has {counts:?} positions", source.dims);
     ensure_memory(&window)?;
-    let select = Function::new(evaluator, select)?;
-    let scatter = Function::new(evaluator, scatter)?;
+    let select = Function::new(caller, select)?;
+    let scatter = Function::new(caller, scatter)?;
     let ty = source.ty;
     let mut result = Array::filled(ty, array.dims.clone(), initial)?;
     let combiner = Combiner::new(&scatter, ty);
@@ -118,7 +118,7 @@ pub(crate) fn select_and_scatter(
         visit_covered(&array.dims, &window, index, &mut |at| {
             let candidate = array.data.get(at);
             let keep = match chosen {
-                Some((_, held)) => select.holds(evaluator, &[held, candidate])?,
+                Some((_, held)) => select.holds(caller, &[held, candidate])?,
                 None => false,
             };
             if !keep {
@@ -127,7 +127,7 @@ pub(crate) fn select_and_scatter(
             Ok(())
         })?;
         if let Some((at, _)) = chosen {
-            let value = combiner.combine(evaluator, result.data.get(at), source.data.get(next))?;
+            let value = combiner.combine(caller, result.data.get(at), source.data.get(next))?;
             result.data.set(at, value)?;
         }
         next += 1;
@@ -152,11 +152,11 @@ impl<'f> Combiner<'f> {
     }
 
     /// Combines the value `held` with an element.
-    pub fn combine(&self, evaluator: &mut Evaluator, held: Scalar, x: Scalar) -> Outcome<Scalar> {
+    pub fn combine(&self, caller: &mut dyn Caller, held: Scalar, x: Scalar) -> Outcome<Scalar> {
         match (held, x) {
             (Scalar::Float(a), Scalar::Float(b)) if self.sums => Ok(Scalar::Float(a + b)),
             (Scalar::Complex(a), Scalar::Complex(b)) if self.sums => Ok(Scalar::Complex(a.add(b))),
-            _ => self.function.call_for_one(evaluator, &[held, x]),
+            _ => self.function.call_for_one(caller, &[held, x]),
         }
     }
 

@@ -5,8 +5,8 @@ mod lapack;
 
 use fusebox_core::hlo::{CustomCallAttrs, Instruction};
 
+use crate::caller::Caller;
 use crate::error::{Outcome, malformed, unsupported};
-use crate::evaluator::Evaluator;
 use crate::operands::Operands;
 use crate::sort;
 use crate::value::Value;
@@ -14,7 +14,7 @@ use crate::value::Value;
 use attributes::Attributes;
 
 pub(crate) fn evaluate(
-    evaluator: &mut Evaluator,
+    caller: &mut dyn Caller,
     instruction: &Instruction,
     attrs: &CustomCallAttrs,
     operands: Operands,
@@ -27,7 +27,7 @@ pub(crate) fn evaluate(
             sort::topk(operands.array(0)?, k, attributes.flag("largest").unwrap_or(true))
         }
         // XLA uses these targets for calls of composites and of host computations.
-        "xla.call" | "Call" if attrs.called.len() == 1 => evaluator.call(attrs.called[0], operands.0),
+        "xla.call" | "Call" if attrs.called.len() == 1 => caller.call(attrs.called[0], operands.0),
         target => match target.strip_prefix("lapack_").and_then(|rest| rest.strip_suffix("_ffi")) {
             Some(routine) => lapack::evaluate(routine, instruction, &attributes, &operands),
             None => unsupported(format!("the custom-call target \"{target}\"")),
