@@ -1,5 +1,6 @@
-//! `cargo bench`: this emitter against the default choice, on the modules in this folder. Passes
-//! arguments after `--` to `fusebox ab` (`-- --pairs 20`). `FUSEBOX` names the program.
+//! `cargo bench` compares this emitter with the default choice, on the modules in this folder.
+//! Passes arguments after `--` to `fusebox ab` (`-- --pairs 20`). The environment variable
+//! `FUSEBOX` names the fusebox program.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};

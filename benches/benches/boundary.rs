@@ -22,8 +22,8 @@ fn chain(length: usize) -> Fusion {
     Fusion::new("fused", parse_module(&text, "chain").unwrap()).unwrap()
 }
 
-/// Returns the loop emitter twice. The first is linked into this program. The second is loaded from
-/// the library that cargo has built in the folder of this program.
+/// Returns the loop emitter twice. The first emitter is linked into this program. The second
+/// emitter is loaded from the library that cargo has built in the folder of this program.
 fn carriers() -> [(&'static str, LoadedEmitter); 2] {
     let is_loop = |emitter: &&LoadedEmitter| emitter.descriptor().name == "loop";
     let linked = Registry::new(fusebox_bundle::emitters()).unwrap();

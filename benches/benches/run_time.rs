@@ -28,7 +28,8 @@ fn programs(c: &mut Criterion) {
     }
 }
 
-/// Returns an input. Its elements are small floats with both signs, or indices that are in range.
+/// Returns an input. The elements of the input are small floats with both signs, or indices that
+/// are in range.
 fn filled(shape: &Shape) -> ArrayLiteral {
     let array = shape.as_array().unwrap();
     let count = array.element_count();

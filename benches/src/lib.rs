@@ -77,7 +77,7 @@ pub fn library() -> Result<Emitters, LoadError> {
 /// Compiles for this processor with two threads.
 ///
 /// # Errors
-/// As [`fusebox_compiler::compile`].
+/// The errors of [`fusebox_compiler::compile`].
 pub fn compile(text: &str, emitters: &Emitters, until: Phase) -> Result<Compilation, CompileError> {
     let options =
         Options { threads: 2, ..Options::new(Target::cpu(), DeviceDescription::cpu(2), emitters.clone(), until) };

@@ -1,5 +1,5 @@
-//! The bench set. It consists of fusions on which emitters are measured. Each fusion has two sizes.
-//! `fusebox ab` can also read the files of the fusions.
+//! The bench set. The bench set consists of fusions on which emitters are measured. Each fusion has
+//! two sizes. `fusebox ab` can also read the files of the fusions.
 
 /// A fusion of the set.
 pub struct BenchFusion {

@@ -73,8 +73,8 @@ impl<'f> KernelBuilder<'f> {
     }
 
     /// Allows each thread to use all available registers. Use this if each thread keeps many values
-    /// and a core need not run several blocks at a time. Without this, the compiler may spill
-    /// values to memory so that more blocks fit on a core.
+    /// and a core need not run several blocks at a time. Without this setting, the compiler may
+    /// spill values to memory so that more blocks fit on a core.
     pub fn keep_many_values(&mut self) {
         self.function.set_attribute("fusebox.many_registers", Attribute::Unit);
     }
@@ -144,8 +144,8 @@ impl<'f> KernelBuilder<'f> {
     /// all writes.
     ///
     /// # Errors
-    /// Returns the first misuse of the builder. It is also a misuse if the types of `written`
-    /// differ from the types of the outputs.
+    /// Returns the first misuse of the builder. The types of `written` must not differ from the
+    /// types of the outputs.
     #[track_caller]
     pub fn finish(mut self, written: &[Value]) -> Result<Kernel, EmitError> {
         let (found, wanted) = (self.types_of(written), self.types_of(&self.outputs));

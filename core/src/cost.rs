@@ -28,7 +28,8 @@ const FUNCTION: f64 = 25.0;
 /// Cost of a sine, cosine or tangent of an `f64`, which reduces its argument exactly.
 const WIDE_TRIGONOMETRY: f64 = 100.0;
 /// Costs, in additions, of two kinds of functions of a complex number. The first cost is that of
-/// most functions. The second is that of a trigonometric function, which needs several real sines.
+/// most functions. The second cost is that of a trigonometric function, which needs several real
+/// sines.
 const COMPLEX: [f64; 2] = [70.0, 300.0];
 /// Cost of a power of complex numbers.
 const COMPLEX_POWER: f64 = 800.0;

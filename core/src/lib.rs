@@ -1,7 +1,7 @@
 //! Everything that the fusebox host and all emitters have in common.
 //!
 //! `core` contains HLO, indexing maps, the kernel IR, the emitter interface and the plugin
-//! boundary. It does not depend on MLIR, LLVM, CUDA or any emitter. An emitter crate depends on
+//! boundary. `core` does not depend on MLIR, LLVM, CUDA or any emitter. An emitter crate depends on
 //! this crate alone.
 //!
 //! The modules are listed in the order in which data passes through them.

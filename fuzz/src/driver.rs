@@ -44,7 +44,7 @@ pub fn run(program: &Path, cases: &Cases, findings: &Path) -> std::io::Result<Re
 /// hanging.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_with_patience(
     program: &Path,
     cases: &Cases,

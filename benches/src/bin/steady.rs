@@ -1,8 +1,8 @@
 //! `steady EXECUTABLE [--inputs IN.npz] [--runs N] [--seconds S]`: runs an executable many times in
 //! one process. `fusebox compile --emit executable` writes such files. Prints one line of JSON. The
 //! line holds the number of runs, and whether the results of the first 20 runs and of the last run
-//! have the same bits. It also holds the number of bytes by which the memory of the process has
-//! grown since the first 20 runs.
+//! have the same bits. The line also holds the number of bytes by which the memory of the process
+//! has grown since the first 20 runs.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -13,8 +13,8 @@ use fusebox_core::hlo::Literal;
 use fusebox_run::{inputs, terminal};
 use fusebox_runtime::{Executable, Options, Program};
 
-/// Number of runs whose results are compared. They are the first runs. Comparing all results would
-/// take longer than the runs.
+/// Number of runs whose results are compared. The compared runs are the first runs. Comparing all
+/// results would take longer than the runs.
 const COMPARED: u64 = 20;
 
 #[derive(Parser)]

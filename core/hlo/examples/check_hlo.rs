@@ -1,11 +1,11 @@
-//! Reads HLO files, verifies them, prints them and reads them back; says how long each step took.
+//! Reads HLO files, verifies them, prints them and reads them back; prints how long each step took.
 //!
 //! ```text
 //! cargo run --release --example check_hlo -- [--fill] [--emit FOLDER] [--generate N] FILE…
 //! ```
 //!
-//! Files ending in `.pb` are serialised modules. `--emit` writes each module as text and
-//! serialised.
+//! Files ending in `.pb` are serialised modules. `--emit` writes each module as text and in
+//! serialised form.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -28,7 +28,7 @@ impl Kind {
 /// The type holds every float or complex operand. The type also holds the result if the result's
 /// kind is at least the operands' kind. If operands and result are integers, they are multiplied
 /// and added in the result's type, and wrap on overflow. Narrow floats are summed in `f32`. If an
-/// operand or the result is a 64-bit float, floats are summed in `f64`. They are also summed in
+/// operand or the result is a 64-bit float, floats are summed in `f64`. Floats are also summed in
 /// `f64` if an operand has an integer type that `f32` does not hold. A result of a lower kind does
 /// not change the type. For example, `c64` operands with an `s32` result are multiplied and added
 /// in `c64`.

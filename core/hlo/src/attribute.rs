@@ -15,13 +15,13 @@ use super::message::Instruction as Message;
 use super::text::lexer::Cursor;
 use super::text::source::Parse;
 
-/// When an attribute is written, and its default value.
+/// Whether an attribute is written, and its default value.
 pub(crate) enum Presence<T> {
     /// Always written. Reading fails if the attribute is missing.
     Needed,
     /// Always written. This value is the default if the attribute is missing.
     Assumed(T),
-    /// Written unless it equals this default.
+    /// The attribute is written unless the value equals this default.
     Unless(T),
     /// Not written as an attribute. HLO text contains the value between the operation's
     /// parentheses.

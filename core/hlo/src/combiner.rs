@@ -15,8 +15,8 @@ pub struct Combiner {
     /// computation converts its parameters and its result. Such conversions are usual for narrow
     /// types.
     pub computes_in: ElementType,
-    /// Whether the second parameter is the operation's first operand. Always false for commutative
-    /// operations.
+    /// Whether the second parameter is the operation's first operand. The value is always false for
+    /// commutative operations.
     pub is_exchanged: bool,
 }
 
@@ -55,7 +55,7 @@ impl Combiner {
     }
 
     /// Returns the operation if two conditions hold. The operation must compute in the parameters'
-    /// type. It must be commutative, or read the parameters in their order.
+    /// type. The operation must be commutative, or read the parameters in their order.
     pub fn in_order(self) -> Option<BinaryOp> {
         (!self.is_exchanged && self.computes_in == self.element_type).then_some(self.op)
     }

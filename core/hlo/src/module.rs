@@ -17,24 +17,25 @@ pub struct Module {
     pub entry: Option<ComputationId>,
     /// Whether the text had no `ENTRY`. The entry is then compiled as a single fusion.
     pub bare: bool,
-    /// The attribute `is_scheduled`. If it is true, the order of instructions is the schedule.
+    /// The attribute `is_scheduled`. The attribute is true if the order of the instructions is the
+    /// schedule.
     pub is_scheduled: bool,
     /// The attribute `input_output_alias={…}`.
     pub input_output_alias: Vec<InputOutputAlias>,
     /// The attribute `buffer_donor={ (parameter, {index}), … }`.
     pub buffer_donor: Vec<(i64, Vec<i64>)>,
-    /// The attribute `entry_computation_layout={…}`. If it is `None`, the entry's parameters and
-    /// root determine the layouts.
+    /// The attribute `entry_computation_layout={…}`. Without this attribute, the entry's parameters
+    /// and root determine the layouts.
     pub entry_layout: Option<EntryLayout>,
     /// The attribute `replica_count`; 1 if it is absent.
     pub replica_count: i64,
     /// The attribute `num_partitions`; 1 if it is absent.
     pub num_partitions: i64,
-    /// Other header attributes, as pairs of name and raw text. They are kept and printed but not
-    /// interpreted.
+    /// Other header attributes, as pairs of name and raw text. These attributes are kept and
+    /// printed but not interpreted.
     pub other_attributes: Vec<(String, String)>,
-    /// The parameters and results that hold sizes of dynamic dimensions. A pass adds them to the
-    /// module. HLO text does not contain this field.
+    /// The parameters and results that hold sizes of dynamic dimensions. A pass adds these
+    /// parameters and results to the module. HLO text does not contain this field.
     pub interface_sizes: InterfaceSizes,
     /// The tables `FileNames` to `StackFrames`.
     pub debug_tables: DebugTables,
@@ -53,9 +54,9 @@ pub struct EntryLayout {
     pub result: Shape,
 }
 
-/// The entry's parameters and results that hold sizes. Each holds the size of one dynamic dimension
-/// of another parameter or result. All have the shape `s32[]` and follow the declared parameters or
-/// results.
+/// The entry's parameters and results that hold sizes. Each of them holds the size of one dynamic
+/// dimension of another parameter or result. All have the shape `s32[]` and follow the declared
+/// parameters or results.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct InterfaceSizes {
     /// For each of these parameters, the number of another parameter and a dimension of that
@@ -64,7 +65,8 @@ pub struct InterfaceSizes {
     /// For each of these results, a dimension of the declared result. The result holds the size of
     /// this dimension.
     pub of_result: Vec<SizedDimension>,
-    /// Whether the result was declared as an array. This array is now the first element of a tuple.
+    /// Whether the result was declared as an array. If so, the array is now the first element of a
+    /// tuple.
     pub result_is_array: bool,
 }
 
@@ -93,13 +95,13 @@ pub struct InputOutputAlias {
 /// Strength of an alias request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AliasKind {
-    /// The compiler may copy.
+    /// The compiler may copy the parameter instead of sharing its buffer.
     May,
     /// The buffers must be the same.
     Must,
 }
 
-/// A function. One of its instructions computes the result.
+/// A function. One instruction of the computation computes the result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Computation {
     /// Name without `%`.

@@ -59,7 +59,7 @@ named! {
 }
 
 named! {
-    /// Kind of a `fusion`. It does not affect the generated code.
+    /// Kind of a `fusion`. The kind does not affect the generated code.
     FusionKind { Loop = "kLoop", Input = "kInput", Output = "kOutput", Custom = "kCustom", }
 }
 

@@ -72,8 +72,8 @@ impl FloatFormat {
         self.specials == Specials::Ieee
     }
 
-    /// Returns the pattern of the default NaN, if the type has NaNs. The default NaN is quiet. It
-    /// is positive if the type has NaNs of both signs.
+    /// Returns the pattern of the default NaN, if the type has NaNs. The default NaN is quiet. The
+    /// default NaN is positive if the type has NaNs of both signs.
     pub fn nan_bits(self) -> Option<u64> {
         match self.specials {
             Specials::Ieee => Some(self.infinity_bits() | (1 << (self.mantissa_bits - 1))),

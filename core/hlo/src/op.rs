@@ -38,7 +38,7 @@ pub(crate) enum Takes {
     Number,
 }
 
-/// The work of a unary operation for one element. The cost model defines how long it takes.
+/// The work of a unary operation for one element. The cost model defines how long the work takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryWork {
     /// One instruction.
@@ -441,8 +441,8 @@ impl Op {
     }
 
     /// Returns the number of the first operand that states where elements are read or replaced. All
-    /// operands after it state this too. `None` for a scatter, which computes all elements
-    /// together.
+    /// later operands also state where elements are read or replaced. `None` for a scatter, which
+    /// computes all elements together.
     pub fn first_index(&self) -> Option<usize> {
         match self {
             Op::DynamicSlice { .. } | Op::Gather(_) => Some(1),

@@ -7,8 +7,8 @@ use super::ElementType;
 pub struct Layout {
     /// Dimension numbers, the fastest varying first. A permutation of `0..rank`.
     pub minor_to_major: Vec<usize>,
-    /// The text after `:` (tiles, element size, memory space …), verbatim. It is printed but not
-    /// interpreted.
+    /// The text after `:` (tiles, element size, memory space …), verbatim. The text is printed but
+    /// not interpreted.
     pub suffix: String,
 }
 
@@ -24,8 +24,9 @@ impl Layout {
     }
 }
 
-/// Largest number of dimensions that the readers accept. Real programs have fewer. The limit is
-/// needed because the time for some operations on shapes is quadratic in the number of dimensions.
+/// Largest number of dimensions that the readers accept. Real programs have fewer dimensions. The
+/// limit is needed because the time for some operations on shapes is quadratic in the number of
+/// dimensions.
 pub(crate) const MAX_RANK: usize = 128;
 
 /// Shape of a dense array.
@@ -35,8 +36,8 @@ pub struct ArrayShape {
     pub element_type: ElementType,
     /// Size of each dimension, in elements. No size is negative.
     pub dims: Vec<i64>,
-    /// For each dimension, whether the size is only an upper bound (`<=5`). Empty if all sizes are
-    /// exact.
+    /// For each dimension, whether the size is only an upper bound (`<=5`). The list is empty if
+    /// all sizes are exact.
     pub dynamic: Vec<bool>,
     /// Layout as written; `None` means row-major.
     pub layout: Option<Layout>,

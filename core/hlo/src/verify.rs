@@ -1,4 +1,4 @@
-//! The verifier. It checks every property of a module on which other code relies.
+//! The verifier. The verifier checks every property of a module on which other code relies.
 //!
 //! The verifier reports all faults, each with the location of its instruction. The most important
 //! properties are: Ids are in range. Operands come before users, and callees come before callers.

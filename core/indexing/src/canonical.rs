@@ -33,8 +33,8 @@ impl IndexingMap {
         map
     }
 
-    /// Returns the canonical map with an empty domain. It has the variables of this map and equally
-    /// many results. All results are 0.
+    /// Returns the canonical map with an empty domain. The returned map has the variables of this
+    /// map, and the same number of results. All results are 0.
     #[must_use]
     pub fn empty_like(&self) -> IndexingMap {
         IndexingMap {
@@ -88,8 +88,8 @@ impl IndexingMap {
         Some(())
     }
 
-    /// Removes the range variables that occur neither in results nor in constraints. This changes
-    /// the number of points in the domain, but not the set of results.
+    /// Removes the range variables that occur neither in results nor in constraints. The removal
+    /// changes the number of points in the domain, but not the set of results.
     #[must_use]
     pub fn without_unused_ranges(&self) -> IndexingMap {
         let used = self.used_variables(self.ranges.len(), ExprKind::Range);

@@ -95,7 +95,8 @@ fn divide(
     Some(bounded(sum, lower.map(|l| ceil_div(l, size)), upper.map(|u| floor_div(u, size)), algebra))
 }
 
-/// Returns the negated bound, if there is one. The outer `None` means overflow.
+/// Returns the negated bound, if there is one. Returns `None` if the negation overflows, and
+/// `Some(None)` if there is no bound.
 fn invert(bound: Option<i64>) -> Option<Option<i64>> {
     match bound {
         Some(bound) => bound.checked_neg().map(Some),
@@ -126,8 +127,8 @@ fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &
     None
 }
 
-/// Writes `Σ k·t` as `g · Σ (k / g)·t + Σ (k mod g)·t`. This is useful if a coefficient is slightly
-/// above a multiple of `g`.
+/// Writes `Σ k·t` as `g · Σ (k / g)·t + Σ (k mod g)·t`. This form is useful if a coefficient is
+/// slightly above a multiple of `g`.
 fn split_coefficients(sum: &Sum, g: i64) -> (Sum, Sum) {
     let of = |part: fn(i64, i64) -> i64| {
         let terms = sum.terms.iter().map(|&(term, k)| (term, part(k, g))).filter(|&(_, k)| k != 0);

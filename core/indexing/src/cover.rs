@@ -25,8 +25,8 @@ pub enum Proof {
     },
     /// The check inverted the maps.
     Structural,
-    /// The check tried some points, because there are too many points and no inverse. This is not a
-    /// proof.
+    /// The check tried some points, because there are too many points and no inverse. Trying some
+    /// points is not a proof.
     Sampled {
         /// Number of points that the check tried.
         points: u64,
@@ -41,7 +41,7 @@ pub struct PointName(pub String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// The number of results of the map is not the number of dimensions of the shape.
-    #[error("the map has {results} results, the shape has {rank} dimensions")]
+    #[error("the map has {results} results, but the shape has {rank} dimensions")]
     Rank {
         /// Number of results of the map.
         results: usize,
@@ -81,7 +81,7 @@ pub enum Violation {
         element: Vec<i64>,
     },
     /// The numbers of points and elements differ, so some element is missed or reached twice.
-    #[error("the map has {points} points, the array {elements} elements")]
+    #[error("the map has {points} points, but the array has {elements} elements")]
     Count {
         /// Number of points of the domain.
         points: u64,
@@ -89,7 +89,7 @@ pub enum Violation {
         elements: u64,
     },
     /// The check would take too long.
-    #[error("checking its maps takes {steps} steps; the limit is {most}")]
+    #[error("the check of the maps takes {steps} steps; the limit is {most}")]
     Costly {
         /// Number of steps of the check: the number of points, multiplied by the steps per point.
         steps: u64,
@@ -321,8 +321,8 @@ fn index(mut position: u64, shape: &[i64]) -> Vec<i64> {
     index
 }
 
-/// A set of elements. It uses one bit per element, or a hash set if the shape is much larger than
-/// the number of points.
+/// A set of elements. The set uses one bit per element, or a hash set if the shape is much larger
+/// than the number of points.
 enum Hits {
     Bits(Vec<u64>),
     Sparse(std::collections::HashSet<u64>),
@@ -337,7 +337,7 @@ impl Hits {
         }
     }
 
-    /// Adds an element. Returns whether the set already contained it.
+    /// Adds an element. Returns whether the set already contained the element.
     fn insert(&mut self, element: u64) -> bool {
         match self {
             Hits::Sparse(set) => !set.insert(element),

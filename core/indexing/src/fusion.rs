@@ -5,8 +5,8 @@ use super::of_op::{Indexing, Reading, output_to_input};
 use fusebox_hlo::{ComputationId, InstrId, Module, Op, Shape};
 
 /// Largest number of readings of an instruction. If there are more, the readings are treated as
-/// unknown. Emitters cannot use so many readings. Without the limit, their number could grow
-/// exponentially if instructions have several users.
+/// unknown. Emitters cannot use so many readings. Without the limit, the number of readings could
+/// grow exponentially if instructions have several users.
 const MAX_READINGS: usize = 64;
 
 /// How one result of a computation reads the computation's instructions.

@@ -23,9 +23,9 @@ impl IndexingMap {
         map.inverse_over(targets)
     }
 
-    /// Returns the inverse. Its dimensions are the variables `targets`, one for each result of this
-    /// map. The domain of the inverse is the part of the image that is within the bounds of
-    /// `targets`. `self` must be simplified.
+    /// Returns the inverse. The dimensions of the inverse are the variables `targets`, one for each
+    /// result of this map. The domain of the inverse is the part of the image that is within the
+    /// bounds of `targets`. `self` must be simplified.
     pub(super) fn inverse_over(&self, targets: Vec<Variable>) -> Option<IndexingMap> {
         let unknowns = self.solve()?;
         let (dims, ranges) = unknowns.split_at(self.dims.len());

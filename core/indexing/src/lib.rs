@@ -3,10 +3,10 @@
 //!
 //! Authors of emitters use this crate as `fusebox_core::indexing`.
 //!
-//! A map has the form `(d0, d1)[s0]{rt0} -> (d0 * 4 + s0, d1 + rt0)`. It also has an interval for
-//! each variable, and constraints on expressions. Dimensions are the inputs of the map (the index
-//! of an output element, or a thread and a block). Range variables are loop variables. Runtime
-//! variables are values that the program reads at run time.
+//! A map has the form `(d0, d1)[s0]{rt0} -> (d0 * 4 + s0, d1 + rt0)`. A map also has an interval
+//! for each variable, and constraints on expressions. Dimensions are the inputs of the map (the
+//! index of an output element, or a thread and a block). Range variables are loop variables.
+//! Runtime variables are values that the program reads at run time.
 //!
 //! ```text
 //! expr, interval, bounds          expressions, and bounds of their variables

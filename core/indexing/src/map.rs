@@ -154,8 +154,8 @@ pub fn linearize(index: &[Expr], sizes: &[i64]) -> Expr {
     index.iter().zip(sizes).fold(Expr::constant(0), |sum, (i, &size)| sum * size + i.clone())
 }
 
-/// Returns the index of the element at a row-major position. This is the inverse of [`linearize`]
-/// for positions within the shape.
+/// Returns the index of the element at a row-major position. This function is the inverse of
+/// [`linearize`] for positions within the shape.
 pub fn delinearize(position: &Expr, sizes: &[i64]) -> Vec<Expr> {
     let mut stride = 1i64;
     let mut index: Vec<Expr> = Vec::with_capacity(sizes.len());

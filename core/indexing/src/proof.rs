@@ -15,7 +15,8 @@ use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
 /// Largest number of pairs of domains for which the proof simplifies the intersection, to decide
-/// whether the domains overlap. This is needed only if the bounds of the domains do not decide.
+/// whether the domains overlap. The simplification is needed only if the bounds of the domains do
+/// not decide.
 const MOST_INTERSECTIONS: usize = 1 << 10;
 
 /// Largest number of divisors for which the proof compares the remainders of one coordinate.
@@ -37,7 +38,7 @@ pub enum Coverage {
 pub(super) enum Verdict {
     /// The maps have the required coverage.
     Proven,
-    /// The maps reach no element twice. Together they reach this number of elements.
+    /// The maps reach no element twice. All maps together reach this number of elements.
     Reached(u64),
     /// The proof does not decide.
     Open,

@@ -1,8 +1,9 @@
 //! The simplifier brings expressions of maps into canonical form, given bounds of their variables.
 //!
 //! The simplifier converts expressions to expressions of an [`Algebra`], and converts these back.
-//! The algebra simplifies them. The canonical form is a sum of ordered terms with coefficients,
-//! with the constant last. Terms are variables, products, quotients, remainders, minima and maxima.
+//! The algebra simplifies the expressions. The canonical form is a sum of ordered terms with
+//! coefficients, with the constant last. Terms are variables, products, quotients, remainders,
+//! minima and maxima.
 
 use rustc_hash::FxHashMap;
 use std::convert::Infallible;
@@ -34,8 +35,8 @@ pub fn range_of(expr: &Expr, bounds: &Bounds) -> Interval {
 pub(super) struct Simplifier {
     pub(super) algebra: Algebra,
     bounds: Bounds,
-    /// The expressions of the leaves, in the order of the leaves' numbers. They are variables, and
-    /// divisions whose divisor is not a positive constant.
+    /// The expressions of the leaves, in the order of the leaves' numbers. These expressions are
+    /// variables, and divisions whose divisor is not a positive constant.
     leaves: Vec<Expr>,
     variables: FxHashMap<ExprKind, Ix>,
     read: ExprMap<Ix>,

@@ -113,11 +113,11 @@ fn faults_are_named() {
     );
     assert_eq!(
         error("(d0) -> (d0), domain: d0 in [0, 2]", &[3, 1]),
-        "the map has 1 results, the shape has 2 dimensions"
+        "the map has 1 results, but the shape has 2 dimensions"
     );
     assert_eq!(
         error("(d0, d1) -> ((d0 * d1) mod 16777216), domain: d0 in [0, 8191], d1 in [0, 4095]", &[1 << 24]),
-        "the map has 33554432 points, the array 16777216 elements"
+        "the map has 33554432 points, but the array has 16777216 elements"
     );
     let undeclared = IndexingMap::from_tensor_sizes(vec![Expr::range(0)], &[4], &[]);
     assert_eq!(covers_exactly_once(&undeclared, &[4]), Err(Violation::Undeclared { variable: "s0".into() }));

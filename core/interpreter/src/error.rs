@@ -86,8 +86,8 @@ pub(crate) fn unsupported<T>(what: impl Into<String>) -> Outcome<T> {
     Err(Fault::Unsupported(what.into()))
 }
 
-/// Checks a condition. If it does not hold, returns a [`Fault::Malformed`] from the surrounding
-/// function.
+/// Checks a condition. If the condition is false, returns a [`Fault::Malformed`] from the
+/// surrounding function.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)*) => {
         if !$condition {

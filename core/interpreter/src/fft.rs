@@ -9,8 +9,8 @@ use crate::number::{self, Complex, LongSum, complex};
 use crate::strided::{for_each_index, position, strides};
 use crate::value::{Array, Data, element_count};
 
-/// Evaluates `fft`. Transforms the last dimensions. Their number is the number of entries of
-/// `length`.
+/// Evaluates `fft`. Transforms the last dimensions. The number of transformed dimensions is the
+/// number of entries of `length`.
 pub(crate) fn fft(x: &Array, kind: FftType, length: &[i64], ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
     let lengths = length.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect::<Vec<_>>();
     let Some(first) = x.rank().checked_sub(lengths.len()) else {

@@ -1,4 +1,5 @@
-//! The reference interpreter. It defines the meaning of an HLO module without compiling the module.
+//! The reference interpreter. The interpreter defines the meaning of an HLO module without
+//! compiling the module.
 //!
 //! The interpreter is simple, slow and right. It evaluates every instruction in order on whole
 //! arrays. Each element is stored in the widest type of its kind (`i64`, `f64`, pairs of `f64`) and
@@ -6,9 +7,9 @@
 //! project's tests.
 //!
 //! The interpreter expects modules that pass the verifier. For an unsupported operation, the
-//! interpreter returns an error with the position of the operation; it never guesses. It evaluates
-//! programs as if there were only one device, so collectives have one participant and return their
-//! operands.
+//! interpreter returns an error with the position of the operation; it never guesses. The
+//! interpreter evaluates programs as if there were only one device, so collectives have one
+//! participant and return their operands.
 //!
 //! ```text
 //! lib, evaluator      computations, control flow        value        arrays, literals

@@ -219,7 +219,7 @@ impl FastMath {
         (Self::AFN, "afn"),
     ];
 
-    /// Returns the flag of this name.
+    /// Returns the flag with this name.
     pub fn of_name(name: &str) -> Option<FastMath> {
         match name {
             "none" => Some(Self::NONE),
@@ -269,7 +269,7 @@ macro_rules! combinations {
                 match self { $(Combination::$variant => $name,)* }
             }
 
-            /// Returns the combination of this name.
+            /// Returns the combination with this name.
             pub fn of_name(name: &str) -> Option<Combination> {
                 Some(match name { $($name => Combination::$variant,)* _ => return None })
             }

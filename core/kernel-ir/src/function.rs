@@ -138,17 +138,17 @@ impl Operation {
         Operation { kind, operands, results, attributes: Vec::new(), regions: Vec::new(), place: Place::default() }
     }
 
-    /// Returns the attribute of this name.
+    /// Returns the attribute with this name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         find(&self.attributes, name)
     }
 
-    /// Returns the attribute of this name as an integer.
+    /// Returns the attribute with this name as an integer.
     pub fn integer(&self, name: &str) -> Option<i64> {
         self.attribute(name).and_then(Attribute::as_integer)
     }
 
-    /// Returns the attribute of this name as a list of integers.
+    /// Returns the attribute with this name as a list of integers.
     pub fn integers(&self, name: &str) -> Option<&[i64]> {
         match self.attribute(name) {
             Some(Attribute::I64Array(values)) => Some(values),

@@ -60,7 +60,7 @@ impl MatrixProduct {
         }
     }
 
-    /// Returns the product of this name.
+    /// Returns the product with this name.
     pub fn of_name(name: &str) -> Option<MatrixProduct> {
         MatrixProduct::ALL.into_iter().find(|product| product.name() == name)
     }

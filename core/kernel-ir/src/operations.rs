@@ -262,7 +262,7 @@ macro_rules! operations {
                 match self { $(OpKind::$variant => Form::$form,)* }
             }
 
-            /// Returns the operation of this name.
+            /// Returns the operation with this name.
             pub fn of_name(name: &str) -> Option<OpKind> {
                 Some(match name {
                     $(concat!(stringify!($dialect), ".", stringify!($name)) => OpKind::$variant,)*

@@ -53,7 +53,7 @@ impl Float {
         self.0
     }
 
-    /// Returns the float type of this name.
+    /// Returns the float type with this name.
     pub fn of_name(name: &str) -> Option<Float> {
         let float = Float::of_element(name.to_ascii_lowercase().parse().ok()?)?;
         (float.name() == name).then_some(float)
@@ -220,7 +220,7 @@ impl Type {
         }
     }
 
-    /// Returns the dimensions. A scalar has none.
+    /// Returns the dimensions. A scalar has no dimensions.
     pub fn dims(&self) -> &[i64] {
         match self {
             Type::Scalar(_) | Type::Pointer(_) => &[],

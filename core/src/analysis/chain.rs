@@ -20,8 +20,8 @@ use crate::indexing::{Expr, IndexingMap, delinearize};
 /// How the elements of an array correspond to rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowPlace {
-    /// The array depends on no reduction of the chain. Its elements may correspond to rows in any
-    /// way.
+    /// The array depends on no reduction of the chain. The elements of the array may correspond to
+    /// rows in any way.
     Free,
     /// One element per row.
     Row,

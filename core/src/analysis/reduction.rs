@@ -9,9 +9,10 @@
 //! ```
 //!
 //! [`reductions`] is the entry point. An emitter visits each point of each group's canonical
-//! problem. It maps the point to an index in the operands ([`ReductionHero::to_operand`]). It
-//! computes the operands at this index, combines them with the accumulators, and writes the side
-//! outputs. Once a result is complete, the emitter applies the epilogues ([`ReducedRoot`]).
+//! problem. The emitter maps the point to an index in the operands ([`ReductionHero::to_operand`]).
+//! The emitter computes the operands at this index, combines them with the accumulators, and writes
+//! the side outputs. Once a result is complete, the emitter applies the epilogues
+//! ([`ReducedRoot`]).
 
 mod groups;
 mod hero;

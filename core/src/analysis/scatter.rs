@@ -46,7 +46,7 @@ impl OperandDim {
 /// How the dimensions of a scatter's operand, updates and indices correspond.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScatterShape {
-    /// Number of operands. Updates and results have the same number.
+    /// Number of operands. The numbers of updates and results are the same.
     pub arrays: usize,
     /// Dimensions of the operand.
     pub operand: Vec<OperandDim>,

@@ -24,7 +24,8 @@ pub struct NormalTranspose {
 pub struct TransposeFusion {
     /// The normal form of all heroes.
     pub form: NormalTranspose,
-    /// The transposes that are heroes, in instruction order. The kernel reads their operands.
+    /// The transposes that are heroes, in instruction order. The kernel reads the operands of these
+    /// transposes.
     pub heroes: Vec<InstrId>,
     /// When each root of the fusion is written, in the order of the roots.
     pub roots: Vec<RootPlace>,
@@ -109,8 +110,8 @@ impl TransposeFusion {
     /// Finds the transposes that decide a fusion's kernel.
     ///
     /// # Errors
-    /// The error says why there are no heroes, or why one kernel cannot compute all heroes. It
-    /// names the instruction that is the obstacle.
+    /// The error says why there are no heroes, or why one kernel cannot compute all heroes. The
+    /// error also names the instruction that is the obstacle.
     pub fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let mut heroes: Vec<InstrId> = Vec::new();

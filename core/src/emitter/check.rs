@@ -33,7 +33,7 @@ impl fmt::Display for PlannedOutput {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlanFault {
     /// The number of blocks or of threads per block is out of range.
-    #[error("{what} is {found}, the device allows 1 to {most}")]
+    #[error("{what} is {found}, but the device allows 1 to {most}")]
     Launch {
         /// Name of the number that is out of range.
         what: &'static str,
@@ -43,7 +43,7 @@ pub enum PlanFault {
         most: u64,
     },
     /// The kernel needs more shared memory than the device has.
-    #[error("{found} bytes of shared memory, the device has {most}")]
+    #[error("the plan needs {found} bytes of shared memory, but the device has {most}")]
     SharedMemory {
         /// The planned number of bytes.
         found: u32,
@@ -51,7 +51,7 @@ pub enum PlanFault {
         most: u32,
     },
     /// The number of output maps differs from the number of outputs.
-    #[error("{found} output maps, the fusion has {wanted} outputs")]
+    #[error("the plan has {found} output maps, but the fusion has {wanted} outputs")]
     Outputs {
         /// The planned number.
         found: usize,

@@ -46,10 +46,10 @@ pub enum Verdict {
     /// Yes. Among the emitters that accept, the host prefers the one with the shortest
     /// predicted time.
     Accept,
-    /// Yes, but all emitters that [accept](Verdict::Accept) come first. The host uses this emitter
-    /// only if the user selects it or no other emitter takes the fusion.
+    /// The emitter takes the fusion, but ranks after all emitters that [accept](Verdict::Accept).
+    /// The host uses this emitter only if the user selects it or no other emitter takes the fusion.
     OnRequest,
-    /// No, for this reason.
+    /// The emitter does not take the fusion, for this reason.
     Decline(Decline),
 }
 
@@ -190,7 +190,7 @@ pub enum SubgraphKind {
         heroes: Vec<InstrId>,
     },
     /// The computation that a reduce, scatter, … applies. The function takes and returns scalars.
-    /// It has neither tensor arguments nor an index.
+    /// The function has neither tensor arguments nor an index.
     Combiner {
         /// The instruction that applies the computation.
         instruction: InstrId,

@@ -32,9 +32,9 @@ pub enum WriteMode {
 /// The plan for one output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputPlan {
-    /// `(th, bl)[loops…] -> output index`. Dimension 0 is the thread in its block, dimension 1 the
-    /// block. If several loop nests write the output, there is one map per loop nest, and each map
-    /// covers a part of the elements.
+    /// Maps `(th, bl)[loops…] -> output index`. Dimension 0 is the thread in its block, dimension 1
+    /// the block. If several loop nests write the output, there is one map per loop nest, and each
+    /// map covers a part of the elements.
     pub maps: Vec<IndexingMap>,
     /// How often the kernel writes each element.
     pub mode: WriteMode,
@@ -100,7 +100,7 @@ fn caller() -> Option<String> {
 /// the operations determine which parameter elements the kernel reads for these values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
-    /// `(th, bl)[loops…] -> index of the values`. The last loop is the innermost.
+    /// Map `(th, bl)[loops…] -> index of the values`. The last loop is the innermost.
     pub map: IndexingMap,
     /// The instructions whose values the kernel computes. The result of the map is an index into
     /// each of these values.
@@ -154,7 +154,7 @@ pub struct Plan {
     /// Number of elements that a thread reads or writes per vector access; 1 without vector
     /// accesses.
     pub vector_lanes: u32,
-    /// The knobs of this plan. `emit` reads its decisions from here.
+    /// The knobs of this plan. `emit` reads the plan's decisions from these knobs.
     pub configuration: Configuration,
     /// Other configurations that the tuner should measure, most promising first.
     pub alternatives: Vec<Configuration>,

@@ -1,6 +1,6 @@
 //! A framework for families of emitters that compute the same kind of fusion by different
-//! strategies. All emitters of a family use one analysis of the fusion. From its result, each
-//! emitter decides whether to take the fusion, plans the kernel and emits it.
+//! strategies. All emitters of a family use one analysis of the fusion. From the result of this
+//! analysis, each emitter decides whether to take the fusion, plans the kernel and emits it.
 //!
 //! ```text
 //! Fusion ──Analysis::of──> problem     once per fusion, for the whole family

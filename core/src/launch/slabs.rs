@@ -107,7 +107,7 @@ impl Queue {
 struct Tiling {
     /// Sizes of all dimensions but the last.
     outer: Vec<i64>,
-    /// Number of rows, which is the product of `outer`.
+    /// Number of rows, which is the product of the sizes in `outer`.
     rows: i64,
     /// Points in a row.
     row: i64,

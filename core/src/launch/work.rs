@@ -59,10 +59,10 @@ pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrI
 }
 
 /// Returns the largest number of adjacent points that one vector instruction can process. This
-/// number is a power of two that divides all of `lengths`. It is at most the number of lanes in a
-/// vector of the values' smallest type. `lengths` contains the lengths of all rows that are read or
-/// written. `lengths` also contains the offset of the first point in each of these rows. The result
-/// becomes [`Nest::lanes`](super::Nest::lanes).
+/// number is a power of two that divides all of `lengths`. The number is at most the number of
+/// lanes in a vector of the values' smallest type. `lengths` contains the lengths of all rows that
+/// are read or written. `lengths` also contains the offset of the first point in each of these
+/// rows. The result becomes [`Nest::lanes`](super::Nest::lanes).
 pub fn lanes_along(computation: &Computation, values: &[InstrId], lengths: &[i64], device: &DeviceDescription) -> i64 {
     let leaves = values.iter().flat_map(|&id| computation.instruction(id).shape.leaves());
     let smallest = leaves.filter_map(Shape::as_array).map(|array| array.element_type.byte_size() as i64).min();

@@ -74,7 +74,8 @@ impl Note {
     /// Size of a note in bytes.
     pub const SIZE: usize = size_of::<Note>();
 
-    /// Creates the note of a package. `package` is its name, a space and its version.
+    /// Creates the note of a package. `package` consists of the package's name, a space and the
+    /// package's version.
     pub const fn new(package: &str) -> Note {
         let mut text = [0; 232];
         let length = append(&mut text, 0, package.as_bytes());
@@ -103,7 +104,7 @@ const fn append(text: &mut [u8], mut length: usize, bytes: &[u8]) -> usize {
     length
 }
 
-/// The root module of a plugin library. Its only function takes the bytes of a
+/// The root module of a plugin library. The only function of the root module takes the bytes of a
 /// [`Request`](super::schema::Request) and returns the bytes of a
 /// [`Response`](super::schema::Response). Later versions extend the schema, but do not change this
 /// module.
@@ -111,7 +112,7 @@ const fn append(text: &mut [u8], mut length: usize, bytes: &[u8]) -> usize {
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = PluginRef)))]
 pub struct Plugin {
-    /// Function that answers a request. It does not unwind.
+    /// Function that answers a request. The function must not unwind.
     #[sabi(last_prefix_field)]
     pub call: extern "C" fn(request: RSlice<'_, u8>) -> RVec<u8>,
 }

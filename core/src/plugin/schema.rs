@@ -17,17 +17,20 @@ use prost::{Enumeration, Message};
 pub enum Question {
     /// A question that this version does not know.
     Unknown = 0,
-    /// No data -> the emitters of the plugin.
+    /// The question has no data, and the answer is the list of the plugin's emitters.
     Describe = 1,
-    /// Emitter, fusion, device -> verdict.
+    /// The question has an emitter, a fusion and a device, and the answer is a verdict.
     Consider = 2,
-    /// Emitter, fusion, device, configuration -> plan.
+    /// The question has an emitter, a fusion, a device and a configuration, and the answer is a
+    /// plan.
     Plan = 3,
-    /// Emitter, fusion, device, plan -> kernel.
+    /// The question has an emitter, a fusion, a device and a plan, and the answer is a kernel.
     Emit = 4,
-    /// Emitter, region as a fusion, anchor, device -> bid.
+    /// The question has an emitter, a region as a fusion, an anchor and a device, and the answer is
+    /// a bid.
     Bid = 5,
-    /// Emitter, one operation as a fusion, its name as anchor, device -> claim or none.
+    /// The question has an emitter, an operation as a fusion with the operation's name as anchor,
+    /// and a device. The answer is a claim or none.
     Claim = 6,
 }
 
@@ -69,7 +72,7 @@ pub struct Response {
     pub kernel: Option<Kernel>,
     #[prost(message, optional, tag = "6")]
     pub bid: Option<Bid>,
-    /// Absent if the emitter does not claim the operation.
+    /// The claim, if the emitter claims the operation.
     #[prost(message, optional, tag = "7")]
     pub claim: Option<Claim>,
 }
@@ -247,7 +250,7 @@ pub struct Configuration {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct Verdict {
-    /// Present if the fusion is declined.
+    /// The reason, if the fusion is declined.
     #[prost(message, optional, tag = "1")]
     pub decline: Option<Decline>,
     /// Whether the emitter takes the fusion only on request. The host then uses the emitter if the

@@ -1,5 +1,5 @@
-//! The plugin's side of the boundary between host and plugin. It takes and returns bytes, and
-//! catches panics.
+//! The plugin's side of the boundary between host and plugin. The plugin's side takes and returns
+//! bytes, and catches panics.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

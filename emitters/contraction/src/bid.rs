@@ -1,8 +1,8 @@
 //! Choice of the instructions around a dot or convolution that one kernel computes.
 //!
 //! The prologue consists of cheap instructions that only the kernel reads. The kernel recomputes
-//! them for every tile that reads them. The epilogue consists of elementwise instructions on the
-//! dot's result. The other operands of these instructions must be available before the kernel
+//! the prologue for every tile that reads it. The epilogue consists of elementwise instructions on
+//! the dot's result. The other operands of these instructions must be available before the kernel
 //! starts.
 
 use fusebox_core::analysis::keeps_positions;

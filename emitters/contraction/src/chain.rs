@@ -1,5 +1,5 @@
 //! Chains of products in a convolution. A chain is a sequence of products that the kernel adds to
-//! one partial sum. Then the kernel adds the partial sum to the sum. It does so because rounding
+//! one partial sum. Then the kernel adds the partial sum to the sum. The reason is that rounding
 //! errors grow with the number of consecutive additions. The bits of the result depend on the
 //! chains, so the chains depend on the problem and the device but not on knobs.
 

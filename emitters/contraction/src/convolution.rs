@@ -433,8 +433,8 @@ impl Geometry {
     }
 }
 
-/// A run. It consists of coordinate number `first` of a list and all later coordinates. `worth` is
-/// the number of elements of the run divided by their memory stride.
+/// A run. A run consists of coordinate number `first` of a list and all later coordinates. `worth`
+/// is the number of elements of the run divided by their memory stride.
 struct RunCoordinates {
     first: usize,
     worth: f64,

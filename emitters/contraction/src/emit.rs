@@ -70,8 +70,8 @@ impl ProductLoopState {
     }
 }
 
-/// A tile of the result. It begins at `(batch, row, column)`. `rows` and `columns` are the numbers
-/// of its rows and columns that are inside the result.
+/// A tile of the result. The tile begins at `(batch, row, column)`. `rows` and `columns` are the
+/// numbers of its rows and columns that are inside the result.
 #[derive(Clone, Copy)]
 struct ResultTile {
     batch: Value,

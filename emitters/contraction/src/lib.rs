@@ -1,5 +1,5 @@
-//! Emitters for dots and convolutions. Most of their kernels copy the operands into the order of
-//! the multiplication (packing) and multiply tiles in registers. See README.md.
+//! Emitters for dots and convolutions. Most kernels of these emitters copy the operands into the
+//! order of the multiplication (packing) and multiply tiles in registers. See README.md.
 //!
 //! ```text
 //! problem.rs      fusion -> [batch, rows, steps] times [batch, steps, columns], operands, results

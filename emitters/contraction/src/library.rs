@@ -28,8 +28,8 @@ const PRODUCTS_OF_PART: f64 = (1 << 19) as f64;
 const MOST_PARTS: f64 = 8.0;
 /// Cost of a vector of products, in additions, including the library's packing.
 const VECTOR: f64 = 1.0;
-/// Assumed number of threads per block on a device whose blocks have many threads. The number that
-/// the library uses is unknown, as is its number of blocks.
+/// Assumed number of threads per block on a device whose blocks have many threads. The numbers of
+/// threads and blocks that the library uses are unknown.
 const THREADS: i64 = 256;
 /// For blocks of many threads: number of products of real numbers that the device computes in the
 /// time of an addition. `NARROW` is for narrow floats; one instruction multiplies whole matrices of
@@ -94,7 +94,7 @@ impl Analysis for PlainDot {
 }
 
 impl PlainDot {
-    /// Returns the number of products of a batch. A complex product counts as one.
+    /// Returns the number of products of a batch. A complex product counts as one product.
     fn of_batch(&self) -> f64 {
         self.sizes.iter().map(|&size| size as f64).product()
     }

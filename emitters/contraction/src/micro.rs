@@ -105,9 +105,9 @@ fn narrow(problem: &ProductProblem, available: NarrowProducts) -> Option<[Elemen
     }
 }
 
-/// Whether `bf16` represents every number of the type as a normal number or zero. This is necessary
-/// because the instructions treat subnormal numbers as zero. XLA:CPU also treats subnormal numbers
-/// of `bf16` as zero (docs/decisions.md), therefore `bf16` itself is accepted.
+/// Whether `bf16` represents every number of the type as a normal number or zero. Only such types
+/// are allowed, because the instructions treat subnormal numbers as zero. XLA:CPU also treats
+/// subnormal numbers of `bf16` as zero (docs/decisions.md), therefore `bf16` itself is accepted.
 fn is_exact_in_bf16(element: ElementType) -> bool {
     let (Some(narrow), Some(wide)) = (FloatFormat::of(element), FloatFormat::of(ElementType::BF16)) else {
         return false;

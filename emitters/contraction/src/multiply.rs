@@ -91,7 +91,7 @@ impl RightRows<'_> {
 /// multiplications, a second step has two disadvantages. LLVM has more code to compile, and may not
 /// keep sums in registers between the steps.
 const STEPS_OF_A_TURN: i64 = 2;
-/// Number of multiplications per step from which an iteration has only one step.
+/// Least number of multiplications per step for which an iteration has only one step.
 const MANY_PRODUCTS: usize = 16;
 
 /// Adds the products of all steps to the sums, and returns the new sums. The sums are `height`

@@ -26,7 +26,7 @@ pub struct Operand {
     pub is_in_parts: bool,
     /// If the operand is a parameter with contiguous lines: number of this parameter.
     pub rows_of: Option<usize>,
-    /// Contiguous runs of the operand. Set only if lines or steps include padding, or have no
+    /// Contiguous runs of the operand. Present only if lines or steps include padding, or have no
     /// constant stride in memory.
     pub runs: Option<OperandRuns>,
 }
@@ -63,7 +63,7 @@ impl DimRoles<'_> {
 }
 
 /// Returns two distances in memory, in elements: first between neighbouring lines, then between
-/// neighbouring steps. These are distances in the largest array from which the operand is computed.
+/// neighbouring steps. Both are distances in the largest array from which the operand is computed.
 pub fn distances(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> [i64; 2] {
     let computation = fusion.computation();
     let maps = maps_from(&fusion.module, fusion.entry(), operand, 0);

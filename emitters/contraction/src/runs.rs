@@ -12,7 +12,8 @@ use crate::pack::{OperandRange, PackSource, each};
 
 /// Number of elements that are copied together, if a run is partly padding.
 const TOGETHER: i64 = 16;
-/// Length of a run, in elements, from which a separate code path for complete runs saves no time.
+/// Least length of a run, in elements, for which a separate code path for complete runs saves no
+/// time.
 const LONG: i64 = 48;
 
 /// Range of positions of a run to copy. The range consists of whole pieces.

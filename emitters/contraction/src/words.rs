@@ -72,7 +72,8 @@ pub fn add_offsets(
 }
 
 /// Adds the products of all steps to `sums` and returns the new sums, row by row. `left` returns a
-/// word of the left operand. Its arguments are the row and the number of the word in the row.
+/// word of the left operand. The arguments of `left` are the row and the number of the word in the
+/// row.
 fn add_words(
     b: &mut FunctionBuilder,
     tiles: &TileSizes,

@@ -1,5 +1,5 @@
-//! The loop emitter. It supports every fusion of instructions whose elements can be computed one by
-//! one. The kernel computes one point of the results at a time. See README.md.
+//! The loop emitter. The loop emitter supports every fusion of instructions whose elements can be
+//! computed one by one. The kernel computes one point of the results at a time. See README.md.
 //!
 //! ```text
 //! accept.rs  fusion -> verdict

@@ -44,10 +44,10 @@ impl RootGroup {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
 
-    /// Whether the group's loop should also compute results that need the instructions `needs`.
-    /// This is the case if the group needs one of these instructions too, or if either the group or
-    /// the results need no expensive instruction. For unrelated results, separate loops are better,
-    /// because each loop reads fewer arrays.
+    /// Whether the group's loop should also compute results that need the instructions `needs`. The
+    /// loop should also compute these results if the group needs one of these instructions too, or
+    /// if either the group or the results need no expensive instruction. For unrelated results,
+    /// separate loops are better, because each loop reads fewer arrays.
     pub fn goes_with(&self, needs: &HashSet<InstrId>) -> bool {
         self.needs.is_empty() || needs.is_empty() || !self.needs.is_disjoint(needs)
     }

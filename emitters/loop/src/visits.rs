@@ -91,9 +91,9 @@ fn factors_of_points(
     Some(factors(fusion, group))
 }
 
-/// Returns the number of lanes. This is the largest power of two that divides the number of points
-/// and keeps accesses small. An access to the smallest type is at most one vector wide. An access
-/// to the widest type is at most a few vectors wide.
+/// Returns the number of lanes. The number of lanes is the largest power of two that divides the
+/// number of points and keeps accesses small. An access to the smallest type is at most one vector
+/// wide. An access to the widest type is at most a few vectors wide.
 fn lanes(fusion: &Fusion, groups: &[RootGroup], device: &DeviceDescription) -> i64 {
     let computation = fusion.computation();
     let most_reads = computation.instructions.iter().map(|i| combined_elements(computation, i)).max().unwrap_or(1);

@@ -11,7 +11,7 @@ use fusebox_core::hlo::ArrayShape;
 
 /// Number of pieces of work per core that is enough to balance the cores' load.
 const PIECES_PER_CORE: i64 = 8;
-/// Number of pieces of work per core from which on a kernel uses the device well.
+/// Least number of pieces of work per core with which a kernel uses the device well.
 const ENOUGH_PER_CORE: i64 = 2;
 /// Bytes of adjacent columns that one piece of work covers.
 const COLUMN_BYTES: i64 = 256;

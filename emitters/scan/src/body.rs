@@ -37,8 +37,8 @@ pub type Point = [Value; 3];
 pub struct PrefixValues {
     /// Combination of the elements before the chunk's group.
     pub base: Value,
-    /// Combination of the group's elements before the chunk. Unspecified if the chunk is the first
-    /// of its group.
+    /// Combination of the group's elements before the chunk. The value is unspecified if the chunk
+    /// is the first of its group.
     pub group: Value,
     /// Combination of `base` and `group`.
     pub before: Value,

@@ -9,7 +9,7 @@ use crate::problem::{Scan, ScanSizes};
 
 /// Number of steps of a chunk. The kernel combines the steps of a chunk with each other before it
 /// combines them with earlier steps. Rounding errors of sums grow with the length of a chunk and
-/// with the number of groups of chunks, not with the number of steps.
+/// with the number of groups of chunks. They do not grow with the number of steps.
 pub const CHUNK: i64 = 32;
 
 /// Returns the number of steps of a group. The kernel combines the sums of a group's chunks with

@@ -195,7 +195,7 @@ pub fn reaches(ty: ElementType, last: i64) -> bool {
 /// index vector, outputs)` and returns the new outputs.
 pub type ApplySlice<'a> = dyn Fn(&mut FunctionBuilder, &[Value], &[Value], &[Value]) -> Vec<Value> + 'a;
 
-/// The body of nested loops. It takes `(coordinates, state)` and returns the next state.
+/// The body of nested loops. The function takes `(coordinates, state)` and returns the next state.
 type LoopBody<'a> = dyn FnMut(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value> + 'a;
 
 /// Emits nested loops. Each entry of `bounds` consists of the first index and the end of a loop.

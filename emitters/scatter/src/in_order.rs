@@ -1,6 +1,6 @@
 //! An emitter that combines the updates of one element in the same order in every run, even if this
-//! takes longer. The emitter has no separate schedule. It uses the best schedule that keeps the
-//! order.
+//! takes longer. The emitter has no separate schedule. For each fusion, the emitter uses the best
+//! schedule of the emitters that keep the order.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};

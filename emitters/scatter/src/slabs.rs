@@ -256,12 +256,12 @@ fn is_dealt_faster(problem: &ScatterProblem, blocks: i64, device: &DeviceDescrip
     look + apply / blocks as f64 <= apply
 }
 
-/// Returns the axis to distribute, its size, and a unit. The number of positions of a block is a
-/// multiple of the unit. Prefers slices if blocks with different slices never write the same
-/// element, because no work is then repeated. The second choice is a dimension that every slice
-/// spans from the start, because each block then repeats only the reads of index vectors. The last
-/// choice is the largest dimension that index vectors address. With this choice, each block has to
-/// skip the slices of the other blocks.
+/// Returns the axis to distribute, its size, and a unit of distribution. The number of positions of
+/// a block is a multiple of the unit. Prefers slices if blocks with different slices never write
+/// the same element, because no work is then repeated. The second choice is a dimension that every
+/// slice spans from the start, because each block then repeats only the reads of index vectors. The
+/// last choice is the largest dimension that index vectors address. With this choice, each block
+/// has to skip the slices of the other blocks.
 fn axis(problem: &ScatterProblem, wanted_blocks: i64) -> (DistributedAxis, i64, i64) {
     let shape = &problem.shape;
     if wanted_blocks <= 1 {

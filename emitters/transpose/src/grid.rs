@@ -46,8 +46,8 @@ impl OperandGrid {
     }
 }
 
-/// Returns a map without results. Its dimensions are `th` and `bl`, and its range variables are
-/// `loops`, with names and sizes.
+/// Returns a map without results. The map's dimensions are `th` and `bl`, and its range variables
+/// are `loops`, with names and sizes.
 pub fn map_over(threads: i64, blocks: i64, loops: &[(&str, i64)]) -> IndexingMap {
     IndexingMap {
         dims: vec![Variable::named("th", threads), Variable::named("bl", blocks)],

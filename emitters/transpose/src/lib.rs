@@ -51,8 +51,8 @@ fusebox_core::emitters! {
     "panel-transpose" => TransposeEmitter { blocks: Blocks::OfOneThread, check: panels::check, schedule: panels::schedule },
 }
 
-/// An emitter for one schedule. It states which blocks and problems the schedule supports, and
-/// returns the schedule's loops.
+/// An emitter for one schedule. The emitter states which blocks and problems the schedule supports,
+/// and returns the schedule's loops.
 struct TransposeEmitter {
     blocks: Blocks,
     check: fn(&TransposeProblem, &DeviceDescription) -> Result<(), Decline>,

@@ -116,8 +116,8 @@ impl LineTileSchedule {
     /// `first` on. Visits only units whose first column is in the range `places` of the operand's
     /// columns.
     ///
-    /// The loop visits all units along the result's rows before it moves on to the next columns. It
-    /// is a single loop, because LLVM would unroll a short inner loop.
+    /// The loop visits all units along the result's rows before it moves on to the next columns.
+    /// The map has a single loop, because LLVM would unroll a short inner loop.
     fn units(&self, panels: i64, width: i64, first: i64, places: Interval) -> TileNest {
         let line = self.unit.line;
         let lines = self.grid.tile[self.long] / line;

@@ -28,8 +28,8 @@ const SPAN_RUNS: i64 = 2;
 /// Bytes of padding after each panel. Without padding, the distance between panels could be a power
 /// of two. Then panels would map to the same cache sets.
 const SKEW_BYTES: i64 = 64;
-/// Number of bytes up to which a tile is not split further, because scheduling another block would
-/// cost more.
+/// Largest number of bytes for which a tile is not split further, because scheduling another block
+/// would cost more.
 const LEAST_TILE_BYTES: i64 = 32 << 10;
 
 /// # Errors

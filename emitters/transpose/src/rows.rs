@@ -15,8 +15,8 @@ use crate::schedule::TransposeSchedule;
 const RUN_BYTES: i64 = 2048;
 /// Number of bytes that a block of one thread moves.
 const TILE_BYTES: i64 = 64 << 10;
-/// Number of bytes up to which a tile is not split further, because scheduling another block would
-/// cost more.
+/// Largest number of bytes for which a tile is not split further, because scheduling another block
+/// would cost more.
 const LEAST_TILE_BYTES: i64 = 16 << 10;
 /// Number of threads of a block: four warps.
 const THREADS: i64 = 128;
@@ -109,8 +109,8 @@ pub fn looped(
 }
 
 /// If the kernel should write cache lines of rows by stores that bypass the caches, returns the
-/// number of elements of a cache line. This is the case if rows consist of whole lines and the
-/// caches cannot hold all rows.
+/// number of elements of a cache line. The kernel should use these stores if rows consist of whole
+/// lines and the caches cannot hold all rows.
 fn line_past_caches(problem: &TransposeProblem, device: &DeviceDescription) -> Option<i64> {
     let line = i64::from(device.cache_line_bytes) / problem.widest();
     let lines = problem.moved.iter().all(|moved| moved.bytes == problem.widest())

@@ -29,9 +29,9 @@ struct SwappedDims {
     points: usize,
 }
 
-/// Returns the two swapped dimensions. They must be the last two dimensions of the operand or of
-/// the result. The last dimension must be short, and the other dimension long enough. Otherwise
-/// returns `None`.
+/// Returns the two swapped dimensions. The swapped dimensions must be the last two dimensions of
+/// the operand or of the result. The last dimension must be short, and the other dimension long
+/// enough. Otherwise returns `None`.
 fn dims(problem: &TransposeProblem) -> Option<SwappedDims> {
     let form = &problem.form;
     let rank = form.dims.len();

@@ -40,7 +40,8 @@ struct State {
     values: Value,
     /// `[key, lane]`
     scores: Value,
-    /// `[0 or 1, lane]`: the number to subtract, and the scale factor of previous results.
+    /// `[0 or 1, lane]`: row 0 holds the number to subtract, and row 1 holds the scale factor of
+    /// previous results.
     shift: Value,
     /// `[strip, lane]`
     maxima: Value,
@@ -151,7 +152,7 @@ impl Block<'_> {
         b.addi(strip, lane)
     }
 
-    /// Number of queries in a strip, which the last one may not fill.
+    /// Number of queries in a strip. The last strip may have fewer.
     fn lanes_in_use(&self, b: &mut FunctionBuilder, strip: Value) -> Value {
         let (zero, lanes, queries) = (b.index(0), b.index(self.tiles.lanes), b.index(self.sizes.queries));
         let first = self.query(b, strip, zero);
@@ -159,7 +160,7 @@ impl Block<'_> {
         b.minsi(rest, lanes)
     }
 
-    /// `[strip, depth, lane]`; lanes without a query hold the last one.
+    /// `[strip, depth, lane]`; lanes without a query repeat the last query.
     fn transposed_queries(&self, b: &mut FunctionBuilder, strips: Value) -> Value {
         let Sizes { depth, queries, .. } = self.sizes;
         let lanes = self.tiles.lanes;
@@ -208,7 +209,8 @@ impl Block<'_> {
         State { keys, values: copy(Of::Values, state.values, self.sizes.features), ..state }
     }
 
-    /// Products of a strip's queries with several keys at a time. Repeats the last key at the end.
+    /// Returns the products of a strip's queries with several keys at a time. Repeats the last key
+    /// at the end.
     fn products(&self, b: &mut FunctionBuilder, queries: Value, strip: Value, count: Value, state: State) -> State {
         let at_once = self.tiles.sums.min(self.tiles.keys);
         let (zero, one, step, depth) = (b.index(0), b.index(1), b.index(at_once), b.index(self.sizes.depth));
@@ -234,7 +236,7 @@ impl Block<'_> {
         State { scores: scores[0], ..state }
     }
 
-    /// Computes `sums + vector * factor` for each factor and its sum.
+    /// Computes `sums + vector * factor` for each pair of a factor and its sum.
     fn multiplied<I>(
         &self,
         b: &mut FunctionBuilder,
@@ -251,7 +253,7 @@ impl Block<'_> {
         factors.zip(sums).map(with).collect()
     }
 
-    /// Applies the host's function of scores to the products.
+    /// Applies the host's function for scores to the products.
     fn scores(
         &self,
         b: &mut FunctionBuilder,
@@ -273,7 +275,7 @@ impl Block<'_> {
         State { scores, ..state }
     }
 
-    /// Turns scores into exponentials and updates maximum and sum.
+    /// Turns scores into exponentials, and updates the maximum and the sum.
     fn softmax(&self, b: &mut FunctionBuilder, strip: Value, count: Value, state: State) -> State {
         let lanes = self.tiles.lanes;
         let (zero, one, width) = (b.index(0), b.index(1), b.index(lanes));

@@ -10,8 +10,9 @@
 //! ```
 //!
 //! The walk starts at `second` and follows operands. At each step, an indexing map states which
-//! element is read for an element of `second` and a key. So transposes, reshapes and broadcasts are
-//! no separate cases: a sum is over the row that `second` multiplies if the same map reads both.
+//! element is read for an element of `second` and a key. So transposes, reshapes and broadcasts
+//! need no separate code: a sum is over the row that `second` multiplies if both operations read
+//! their elements by the same map.
 
 use fusebox_core::builder::Scalar;
 use fusebox_core::emitter::{Decline, Fusion};
@@ -20,9 +21,10 @@ use fusebox_core::indexing::{
     Expr, ExprKind, Indexing, IndexingMap, Interval, Reading, delinearize, input_to_output, maps_from, output_to_input,
 };
 
-/// Fewest queries with common keys for which tiles pay.
+/// Least number of queries with common keys for which tiles save time.
 const LEAST_QUERIES: i64 = 4;
-/// More points than any memory holds. Up to this limit no count overflows.
+/// Limit on the number of points, which is larger than any memory. Up to this limit, no product of
+/// sizes overflows.
 const MOST_POINTS: i64 = 1 << 48;
 
 /// The attention that a fusion or a part of a program computes.
@@ -33,15 +35,15 @@ pub struct Attention {
     pub scores: InstrId,
     /// The dot of probabilities and values.
     pub second: InstrId,
-    /// The result: the elements of `second`, possibly permuted.
+    /// The result, whose elements are those of `second`, possibly in another order.
     pub root: InstrId,
     /// Operands of the dots, with the maps to their indices.
     pub queries: Operand,
     pub keys: Operand,
     pub values: Operand,
-    /// `(group, query, key)` to an index of `scores`.
+    /// Map from `(group, query, key)` to an index of `scores`.
     pub scores_at: IndexingMap,
-    /// `(group, query, feature)` to an index of `root`.
+    /// Map from `(group, query, feature)` to an index of `root`.
     pub root_at: IndexingMap,
     pub sizes: Sizes,
     /// The type of all computations: `f32`, or `f64` if the program uses it.
@@ -51,25 +53,26 @@ pub struct Attention {
 /// An operand of a dot.
 pub struct Operand {
     pub instruction: InstrId,
-    /// `(group, query, depth)`, `(group, key, depth)` or `(group, key, feature)` to its index.
+    /// Map to an index of the operand, from `(group, query, depth)`, `(group, key, depth)` or
+    /// `(group, key, feature)`.
     pub at: IndexingMap,
 }
 
-/// Sizes of the loops. Each may be the product of several dimensions of the program.
+/// Sizes of the loops. Each size may be the product of several dimensions of the program.
 #[derive(Clone, Copy)]
 pub struct Sizes {
-    /// Batches and heads, each of which has separate keys and values.
+    /// Number of batches and heads, each of which has separate keys and values.
     pub groups: i64,
-    /// Queries with common keys and values.
+    /// Number of queries with common keys and values.
     pub queries: i64,
     pub keys: i64,
-    /// Elements of a query, and of a key.
+    /// Number of elements of a query, and of a key.
     pub depth: i64,
-    /// Elements of a value.
+    /// Number of elements of a value.
     pub features: i64,
 }
 
-/// An instruction, and its element as a function of `second`'s dimensions and the key.
+/// An instruction, and the element to read as a function of `second`'s dimensions and the key.
 #[derive(Clone)]
 struct Place {
     id: InstrId,
@@ -81,10 +84,10 @@ pub fn decline(reason: impl Into<String>, instruction: Option<&Instruction>) -> 
 }
 
 impl Attention {
-    /// Returns the attention whose second dot this is.
+    /// Returns the attention whose second dot is `second`.
     ///
     /// # Errors
-    /// If it is no attention, or one that the kernels do not support; the reason is for the user.
+    /// If there is no such attention, or the kernels do not support it. The reason is for the user.
     pub fn at(fusion: &Fusion, second: InstrId) -> Result<Attention, Decline> {
         let walk = Walk::new(fusion, second)?;
         let (scores, values) = walk.scores_and_values()?;
@@ -149,7 +152,7 @@ struct Walk<'f> {
     /// Sizes of `second`'s result.
     dims: Vec<i64>,
     keys: i64,
-    /// The operands of `second`, with the maps to the elements read.
+    /// The operands of `second`, with the maps to the elements that `second` reads.
     operands: [Place; 2],
 }
 
@@ -197,7 +200,7 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// Follows the value back through operations that only move it or change its type.
+    /// Follows the value back through operations that only move elements or change their type.
     fn source(&self, mut place: Place) -> Result<Place, Decline> {
         while keeps_values(self.computation, self.instruction(place.id)) {
             place = self.step(&place, 0)?;
@@ -209,7 +212,8 @@ impl<'f> Walk<'f> {
         self.source(self.step(place, number)?)
     }
 
-    /// The scores whose softmax is one operand of `second`, and the values, the other operand.
+    /// Returns the scores and the values. One operand of `second` is the softmax of the scores, and
+    /// the other operand is the values.
     fn scores_and_values(&self) -> Result<(Place, Place), Decline> {
         let [left, right] = &self.operands;
         for (probabilities, values) in [(left, right), (right, left)] {
@@ -221,7 +225,7 @@ impl<'f> Walk<'f> {
         Err(self.decline("no operand is a softmax: exponentials divided by their sum", self.second))
     }
 
-    /// Returns the scores whose softmax this is, at the element's row and the key.
+    /// Returns the scores whose softmax is `quotient`, at the element's row and the key.
     fn scores(&self, quotient: &Place) -> Result<Place, Decline> {
         let (exps, sum) = (self.operand(quotient, 0)?, self.operand(quotient, 1)?);
         if self.instruction(exps.id).op != Op::Unary(UnaryOp::Exponential) {
@@ -278,7 +282,7 @@ impl<'f> Walk<'f> {
             .is_some_and(|format| *literal.data == format.encode(wanted).to_le_bytes()[..size])
     }
 
-    /// Returns the dot from which the scores are computed, and the map to its elements.
+    /// Returns the dot from which the scores are computed, and the map to the dot's elements.
     fn first(&self, scores: &Place) -> Result<(InstrId, Reading), Decline> {
         let (mut pending, mut seen, mut dots) = (vec![scores.id], Vec::new(), Vec::new());
         while let Some(id) = pending.pop() {
@@ -301,7 +305,7 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// Number of products that an element of the first dot adds.
+    /// Returns the number of products that the first dot sums for each of its elements.
     fn depth(&self, queries: &Place, keys: &Place) -> Option<i64> {
         match (&queries.at.map.ranges[..], &keys.at.map.ranges[..]) {
             ([], []) => Some(1),
@@ -327,7 +331,8 @@ impl<'f> Walk<'f> {
         Roles { dims: self.dims.iter().enumerate().map(|(dim, &size)| (role(dim), size)).collect() }
     }
 
-    /// The last user of `second` that only moves elements or changes their type, and the map to it.
+    /// Returns the last user of `second` that only moves elements or changes their type, and the
+    /// map to its elements.
     fn root(&self) -> (InstrId, IndexingMap) {
         let users = self.computation.users();
         let (mut root, mut map) = (self.second, IndexingMap::identity(&self.dims));
@@ -362,7 +367,7 @@ enum Role {
     Feature,
 }
 
-/// Roles and sizes of the dimensions of `second`'s result.
+/// Returns the roles and sizes of the dimensions of `second`'s result.
 struct Roles {
     dims: Vec<(Role, i64)>,
 }
@@ -378,7 +383,7 @@ impl Roles {
         Sizes { groups, queries, keys, depth, features }
     }
 
-    /// The index in the result of `second`.
+    /// Returns the index in the result of `second`.
     fn index(&self, query: &Expr, feature: &Expr) -> Vec<Expr> {
         let part = |role, number: &Expr| delinearize(number, &self.of(role)).into_iter();
         let (mut groups, mut queries, mut features) =
@@ -392,7 +397,7 @@ impl Roles {
     }
 }
 
-/// The only reading, if there is exactly one.
+/// Returns the reading, if there is exactly one.
 fn only(indexing: &Indexing) -> Option<&Reading> {
     match indexing.known() {
         Some([reading]) => Some(reading),
@@ -400,13 +405,13 @@ fn only(indexing: &Indexing) -> Option<&Reading> {
     }
 }
 
-/// The results of a map with one range variable, which is replaced by `value`.
+/// Returns the results of a map with one range variable, which is replaced by `value`.
 fn at_range(map: &IndexingMap, value: Expr) -> Vec<Expr> {
     let mut replace = |leaf: &ExprKind| matches!(leaf, ExprKind::Range(_)).then(|| value.clone());
     map.results.iter().map(|expr| expr.replace_leaves(&mut replace)).collect()
 }
 
-/// Whether the element read depends only on the index.
+/// Whether the element that is read depends only on the index.
 fn is_plain(reading: &Reading) -> bool {
     reading.runtime.is_empty() && reading.map.constraints.is_empty()
 }
@@ -424,7 +429,7 @@ fn is_float(instruction: &Instruction) -> bool {
     ty.is_some_and(|ty| matches!(ty, ElementType::F64 | ElementType::F32 | ElementType::BF16 | ElementType::F16))
 }
 
-/// Whether every element is an element of the first operand, apart from rounding.
+/// Whether every element equals an element of the first operand, apart from rounding.
 fn keeps_values(computation: &Computation, instruction: &Instruction) -> bool {
     let from_float = instruction.operands.first().is_some_and(|&id| is_float(computation.instruction(id)));
     let moves = matches!(instruction.op, Op::Reshape | Op::Transpose { .. } | Op::Broadcast { .. } | Op::Copy);

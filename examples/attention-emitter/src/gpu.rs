@@ -14,7 +14,7 @@
 //! write totals / sum
 //! ```
 //!
-//! Each thread of a query computes its maximum and sum redundantly, which takes less time than an
+//! All threads of a query compute the query's maximum and sum, which takes less time than an
 //! exchange between the threads. Rows in shared memory have one element of padding, so that threads
 //! in the same column access different banks.
 
@@ -62,7 +62,7 @@ pub fn emit(fusion: &Fusion, attention: &Attention, tiles: &Tiles) -> Result<Ker
     kernel.finish(&[written])
 }
 
-/// `(number) -> (number / by, number % by)`.
+/// Returns the map `(number) -> (number / by, number % by)`.
 fn split(size: i64, by: i64) -> IndexingMap {
     let number = Expr::dim(0);
     IndexingMap::from_tensor_sizes(vec![number.clone().floor_div(by), number.modulo(by)], &[size], &[])
@@ -111,7 +111,7 @@ impl Block<'_> {
         self.results(b, own_query, query, state[4], &state[5..], output)
     }
 
-    /// The index, limited to the last valid one.
+    /// Returns the index, or the last valid index if that is smaller.
     fn within(&self, b: &mut FunctionBuilder, index: Value, size: i64) -> Value {
         let last = b.index(size - 1);
         b.minsi(index, last)
@@ -122,7 +122,7 @@ impl Block<'_> {
         b.cmpi(IntPredicate::Slt, index, size)
     }
 
-    /// The thread's `number`th column in a row.
+    /// Returns the index of the column that is number `number` of the thread in a row.
     fn own(&self, b: &mut FunctionBuilder, number: i64) -> Value {
         let distance = b.index(number * self.tiles.threads_per_query());
         b.addi(self.place, distance)
@@ -144,7 +144,7 @@ impl Block<'_> {
         })[0]
     }
 
-    /// The scores of the thread's keys.
+    /// Computes the scores of the thread's keys.
     fn scores(
         &self,
         b: &mut FunctionBuilder,
@@ -179,7 +179,8 @@ impl Block<'_> {
         b.sync_threads(&[scores])[0]
     }
 
-    /// The exponentials of the tile's scores, the new maximum, the scale of previous results.
+    /// Computes the exponentials of the tile's scores, the new maximum, and the scale factor of
+    /// previous results.
     fn exponentials(&self, b: &mut FunctionBuilder, scores: Value, before: Value) -> (Value, Value, Value) {
         let (zero, one, keys) = (b.index(0), b.index(1), b.index(self.tiles.keys));
         let maximum = b.scf_for(zero, keys, one, &[before], |b, key, maximum| {
@@ -201,7 +202,7 @@ impl Block<'_> {
         (b.sync_threads(&scores)[0], maximum, factor)
     }
 
-    /// Adds this tile to the sum of exponentials and to the totals of the thread's features.
+    /// Adds the tile to the sum of exponentials and to the totals of the thread's features.
     fn sums(
         &self,
         b: &mut FunctionBuilder,

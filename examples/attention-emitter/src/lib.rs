@@ -78,7 +78,7 @@ impl Emitter for OnlineAttention {
     }
 }
 
-/// Returns the attention whose result is the fusion's only one.
+/// Returns the attention whose result is the only result of the fusion.
 fn whole(fusion: &Fusion) -> Result<Attention, Decline> {
     let computation = fusion.computation();
     let mut reason = form::decline("there is no product of two arrays", None);

@@ -14,13 +14,14 @@ pub enum Of {
     Values,
 }
 
-/// Declared functions. Their operands and results have the type in which the kernel computes.
+/// Declared functions. Operands and results of these functions have the type in which the kernel
+/// computes.
 pub struct Parts<'a> {
     attention: &'a Attention,
     operands: [(Subgraph, &'a Operand); 3],
     scores: Subgraph,
     root: Subgraph,
-    /// Types of the dots' elements.
+    /// Element types of the dots.
     first: Scalar,
     second: Scalar,
 }
@@ -59,7 +60,8 @@ impl<'a> Parts<'a> {
         as_type(b, found[0], self.attention.computed_in)
     }
 
-    /// The result's element at `(group, query, feature)` from the second dot's, and its index.
+    /// Computes the result's element at `(group, query, feature)` from the element of the second
+    /// dot. Also returns the index of the result's element.
     pub fn result(&self, b: &mut FunctionBuilder, point: [Value; 3], value: Value) -> (Value, Vec<Value>) {
         let index = b.apply_indexing(&self.attention.root_at, &point);
         let value = as_type(b, value, self.second);
@@ -67,14 +69,15 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The larger of a running maximum and a score. Skips NaN, whose exponential makes the sum NaN.
+/// Returns the larger of a running maximum and a score. Skips NaN, whose exponential makes the sum
+/// NaN.
 pub fn larger(b: &mut FunctionBuilder, maximum: Value, score: Value) -> Value {
     let is_larger = b.cmpf(FloatPredicate::Ogt, score, maximum);
     b.select(is_larger, score, maximum)
 }
 
-/// The number to subtract from scores: their maximum, or zero if all are minus infinity. Without
-/// other scores, the result is then zero divided by zero: NaN, as in the program.
+/// Returns the number to subtract from scores: their maximum, or zero if all are minus infinity. If
+/// all scores are minus infinity, the result is then zero divided by zero: NaN, as in the program.
 pub fn subtracted(b: &mut FunctionBuilder, maximum: Value, infinity: Value, zero: Value) -> Value {
     let is_empty = b.cmpf(FloatPredicate::Oeq, maximum, infinity);
     b.select(is_empty, zero, maximum)

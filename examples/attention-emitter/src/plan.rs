@@ -9,25 +9,26 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::form::{Attention, Operand, Sizes};
 
-/// Knob: queries per block.
+/// Name of the knob for the number of queries per block.
 const QUERIES: &str = "queries";
-/// Knob: keys per tile.
+/// Name of the knob for the number of keys per tile.
 const KEYS: &str = "keys";
-/// Most queries or keys.
+/// Largest number of queries per block, and of keys per tile.
 const MOST: i64 = 1024;
-/// Fewest queries or keys that are chosen without a knob.
+/// Smallest number of queries or keys that is chosen without a knob.
 const LEAST: i64 = 8;
-/// Blocks per core that keep all cores busy until the end.
+/// Number of blocks per core that keeps all cores busy until the end.
 const BLOCKS_PER_CORE: i64 = 4;
-/// Threads of a block on a GPU.
+/// Number of threads of a block on a GPU.
 const THREADS: i64 = 128;
-/// Memory per block of one thread, in bytes. It is on the stack.
+/// Limit of the memory of a block of one thread, in bytes. This memory is on the stack.
 const MOST_BYTES: i64 = 512 << 10;
 
-/// Most vectors of sums: enough to hide an addition's latency. Divides a tile's keys.
+/// Largest number of vectors of sums, which is enough to hide the latency of an addition. This
+/// number divides the number of keys of a tile.
 const MOST_SUMS: i64 = 8;
 
-/// Additions in the time that an exponential takes.
+/// Number of additions in the time that an exponential takes.
 const EXPONENTIAL: f64 = 20.0;
 
 /// The kind of an operand's rows.
@@ -37,24 +38,24 @@ enum Rows {
     Keys,
 }
 
-/// The division of the work.
+/// The division of the work into tiles.
 pub struct Tiles {
-    /// Queries per block.
+    /// Number of queries per block.
     pub queries: i64,
-    /// Keys per tile.
+    /// Number of keys per tile.
     pub keys: i64,
-    /// Threads per block.
+    /// Number of threads per block.
     pub threads: i64,
-    /// Queries per vector of two registers if a block has one thread; else 1.
+    /// Number of queries per vector of two registers if a block has one thread; else 1.
     pub lanes: i64,
-    /// Keys or features whose sums are in registers together.
+    /// Number of keys or features whose sums are in registers together.
     pub sums: i64,
     /// Memory per block, in bytes.
     pub bytes: i64,
 }
 
 impl Tiles {
-    /// Chooses tiles for a device where the configuration has no knobs.
+    /// Chooses tile sizes for a device. Knobs of the configuration take precedence.
     ///
     /// # Errors
     /// If a knob's value is impossible, or the smallest tiles need more memory than a block has.
@@ -84,7 +85,8 @@ impl Tiles {
         })
     }
 
-    /// Whether queries fill vectors, or a GPU's threads divide queries and keys evenly.
+    /// Whether the queries fill whole vectors or, on a GPU, the block's threads can be divided
+    /// evenly among queries and keys.
     fn is_possible(&self) -> bool {
         match self.threads {
             1 => self.queries > 0 && self.queries % self.lanes == 0,
@@ -92,7 +94,7 @@ impl Tiles {
         }
     }
 
-    /// Tiles of queries per group.
+    /// Number of tiles of queries per group.
     fn per_group(&self, attention: &Attention) -> i64 {
         ceil_div(attention.sizes.queries, self.queries)
     }
@@ -101,7 +103,7 @@ impl Tiles {
         attention.sizes.groups * self.per_group(attention)
     }
 
-    /// Bytes of the tiles that `cpu.rs` and `gpu.rs` allocate.
+    /// Number of bytes of the tiles that `cpu.rs` and `gpu.rs` allocate.
     fn bytes(&self, attention: &Attention) -> i64 {
         let (depth, features) = (attention.sizes.depth, attention.sizes.features);
         let elements = match self.threads {
@@ -111,7 +113,7 @@ impl Tiles {
         elements.saturating_mul(i64::from(attention.computed_in.bits() / 8))
     }
 
-    /// `(bl) -> (group, first query)`.
+    /// Returns the map `(bl) -> (group, first query)`.
     pub fn of_block(&self, attention: &Attention) -> IndexingMap {
         let per_group = self.per_group(attention);
         let results = vec![Expr::dim(0).floor_div(per_group), Expr::dim(0).modulo(per_group) * self.queries];
@@ -140,8 +142,9 @@ impl Tiles {
         }
     }
 
-    /// A block reads its queries once and all keys and values of the group. It evaluates the host's
-    /// function of scores for each score, and the function of results where it writes them.
+    /// A block reads its queries once and all keys and values of the group. The block evaluates the
+    /// host's function for scores at each score, and the host's function for results at each
+    /// element that it writes.
     fn visits(&self, attention: &Attention) -> Vec<Visit> {
         let Sizes { keys, depth, features, .. } = attention.sizes;
         let whole = |id: InstrId, at: &IndexingMap, rows: Rows, columns: i64, given: Vec<InstrId>| Visit {
@@ -186,7 +189,8 @@ impl Tiles {
         .with_constraint(column, Interval::from_size(columns))
     }
 
-    /// Both products, vectorised if blocks have one thread, and an exponential per score.
+    /// Work of both products, vectorised if blocks have one thread, and of one exponential per
+    /// score.
     fn work(&self, attention: &Attention) -> Work {
         let Sizes { groups, queries, keys, depth, features } = attention.sizes;
         let scores = groups as f64 * queries as f64 * keys as f64;
@@ -199,7 +203,7 @@ impl Tiles {
         Configuration([(QUERIES.to_owned(), self.queries), (KEYS.to_owned(), self.keys)].into())
     }
 
-    /// `(th, bl)[loops…] -> index of the result`.
+    /// Returns the map `(th, bl)[loops…] -> index of the result`.
     fn written(&self, attention: &Attention) -> IndexingMap {
         let Sizes { queries, features, .. } = attention.sizes;
         let (thread, shared_by) = (Expr::dim(0), self.threads_per_query());
@@ -229,7 +233,7 @@ impl Tiles {
     }
 }
 
-/// The size of the knob, or the largest size and its repeated halves.
+/// Returns the size of the knob, or the largest size and its repeated halves.
 fn sizes(wanted: Option<i64>, largest: i64) -> Vec<i64> {
     let halves = std::iter::successors(Some(largest), |size| Some(size / 2).filter(|&half| half >= LEAST));
     wanted.map_or_else(|| halves.collect(), |size| vec![size])

@@ -1,4 +1,5 @@
-//! Chooses the instructions around a product of queries and keys that the kernel computes.
+//! Starts from a product of queries and keys, and chooses the surrounding instructions that the
+//! kernel also computes.
 
 use fusebox_core::cost::{is_heavy, per_element};
 use fusebox_core::emitter::{Candidate, Decline, Fusion};
@@ -6,7 +7,7 @@ use fusebox_core::hlo::{InstrId, Instruction, Op};
 
 use crate::form::{Attention, decline};
 
-/// Most additions per element of an operand that every tile recomputes.
+/// Largest number of additions per element of an operand that every tile computes again.
 const CHEAP: f64 = 12.0;
 
 /// Returns the attention whose first dot is the anchor, and the instructions of the bid.
@@ -31,7 +32,7 @@ pub fn around(candidate: &Candidate) -> Result<(Attention, Vec<InstrId>), Declin
     Err(reason.unwrap_or_else(|| decline("no softmax and second dot follow", Some(anchor))))
 }
 
-/// Per instruction, whether it is `first` or depends on it.
+/// For each instruction, whether it is `first` or depends on `first`.
 fn depending_on(region: &Fusion, first: InstrId) -> Vec<bool> {
     let computation = region.computation();
     let mut depends = vec![false; computation.instructions.len()];
@@ -42,7 +43,8 @@ fn depending_on(region: &Fusion, first: InstrId) -> Vec<bool> {
     depends
 }
 
-/// All from the first dot to the root, if without other users, and their own cheap operands.
+/// Returns the instructions from the first dot to the root, if they have no other users, and their
+/// cheap operands.
 fn instructions(region: &Fusion, attention: &Attention, after: &[bool]) -> Result<Vec<InstrId>, Decline> {
     let computation = region.computation();
     let users = computation.users();
@@ -69,7 +71,7 @@ fn instructions(region: &Fusion, attention: &Attention, after: &[bool]) -> Resul
     Ok(computation.ids().filter(|id| taken[id.index()]).collect())
 }
 
-/// Whether every tile may recompute the elements that it needs.
+/// Whether every tile may compute again the elements that it needs.
 fn is_cheap(region: &Fusion, instruction: &Instruction) -> bool {
     let moves = matches!(
         instruction.op,

@@ -1,6 +1,6 @@
 //! `simple-loop`: a simple loop emitter with one thread per element.
 //!
-//! Read it from top to bottom: description, accepted fusions, plan, code.
+//! The file is best read from top to bottom: description, accepted fusions, plan, code.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ use fusebox_core::emitter::{
 use fusebox_core::hlo::ArrayShape;
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, delinearize};
 
-/// Elements that a block of one thread computes one after another.
+/// Number of elements that a block of one thread computes one after another.
 const ELEMENTS: i64 = 4096;
 
 /// The emitter.
@@ -29,7 +29,7 @@ impl Emitter for SimpleLoop {
         SIMPLE_LOOP.into()
     }
 
-    /// Accepts a single result only.
+    /// Accepts only fusions with a single result.
     fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
         let mut instructions = fusion.computation().instructions.iter();
         let verdict = match output_shape(fusion) {

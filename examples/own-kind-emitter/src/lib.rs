@@ -1,7 +1,8 @@
 //! `simple-own`: an emitter of a new kind, for rows that are divided by their sum, or similar.
 //!
 //! Two kernels for `y = f(x, sum over each row of g(x))` read x from memory twice. This emitter
-//! bids for both. Its kernel reads each row twice while the row is in a near cache.
+//! bids for the instructions of both kernels. The emitter's kernel reads each row twice, and the
+//! second time the row is in a near cache.
 #![forbid(unsafe_code)]
 
 use fusebox_core::analysis::{ReductionHero, RowChain, RowPlace, RowSpace, Start, row_space};
@@ -87,7 +88,8 @@ impl Emitter for SimpleOwn {
     }
 }
 
-/// The anchor, its users in the same rows, and the operands that only these read.
+/// Returns the anchor, its users in the same rows, and the operands that only these instructions
+/// read.
 fn around(Candidate { region, anchor }: &Candidate) -> Option<Bid> {
     let computation = region.computation();
     let space = row_space(&region.module, computation, *anchor)?;
@@ -109,7 +111,8 @@ fn around(Candidate { region, anchor }: &Candidate) -> Option<Bid> {
     places.contains(&RowPlace::Element).then_some(Bid::Take { instructions })
 }
 
-/// Rows that are reduced once, and a result per element. A block computes one row.
+/// The rows of a fusion. Each row is reduced once, and has a result per element. A block computes
+/// one row.
 struct Rows {
     space: RowSpace,
     hero: ReductionHero,
@@ -120,7 +123,8 @@ struct Rows {
 }
 
 impl Rows {
-    /// The rows of a fusion, or for its author the reason why the emitter declines it.
+    /// Returns the rows of a fusion. For other fusions, returns the reason why the emitter
+    /// declines, for the fusion's author.
     fn of(fusion: &Fusion, device: &DeviceDescription) -> Result<Rows, Decline> {
         let RowChain { space, phases, row_values: per_row, roots, .. } = RowChain::of(fusion)?;
         let one = "takes rows of one array that are reduced once, with one result for each element";
@@ -134,7 +138,7 @@ impl Rows {
         Ok(Rows { space, hero: hero.clone(), per_row, root: root.instruction, group })
     }
 
-    /// `(thread, block)[step] -> the index of an element of an array`
+    /// Returns the map `(thread, block)[step] -> the index of an element of an array`.
     fn elements(&self, fusion: &Fusion, id: InstrId) -> IndexingMap {
         let (RowSpace { rows, length }, threads) = (self.space, self.group.threads);
         let (position, steps) = (Expr::range(0) * threads + Expr::dim(0), ceil_div(length, threads));

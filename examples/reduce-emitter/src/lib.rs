@@ -1,6 +1,8 @@
-//! `simple-reduce`: a reduce emitter. A warp computes a result; a cpu thread computes several.
+//! `simple-reduce`: a reduce emitter. On a GPU, a warp computes one result; on the cpu, a thread
+//! computes several results.
 //!
-//! Read it from top to bottom: description, accepted fusions, plan (reads and writes), code.
+//! The file is best read from top to bottom: description, accepted fusions, plan (reads and
+//! writes), code.
 //!
 //! ```text
 //! result   = (block * warps + warp) * each + i
@@ -26,9 +28,10 @@ const SIMPLE_REDUCE: StaticDescriptor =
 
 fusebox_core::export_emitters!(SIMPLE_REDUCE => SimpleReduce);
 
-/// Most elements to reduce. Up to this limit no count in a plan overflows.
+/// Largest number of elements to reduce. Up to this limit, no number in a plan overflows.
 const MOST_ELEMENTS: i64 = 1 << 40;
-/// Blocks per core if blocks have one thread, so that all cores finish at about the same time.
+/// Number of blocks per core if blocks have one thread. With this number, all cores finish at about
+/// the same time.
 const BLOCKS_PER_CORE: i64 = 8;
 
 impl Emitter for SimpleReduce {
@@ -106,7 +109,7 @@ impl Emitter for SimpleReduce {
     }
 }
 
-/// One reduction of one array, and the fusion's only result, an elementwise function of it.
+/// A reduction of one array. The fusion's only result is an elementwise function of the reduction.
 struct Problem {
     hero: ReductionHero,
     root: ReducedRoot,
@@ -139,7 +142,7 @@ impl Problem {
         self.hero.problem.kept_count()
     }
 
-    /// The operand's index at a position among the elements of one result.
+    /// Returns the operand's index for a position among the elements of one result.
     fn operand_index(&self, result: &Expr, position: &Expr) -> Vec<Expr> {
         let problem = self.hero.problem;
         let [_, _, minor] = problem.dims;
@@ -151,7 +154,7 @@ impl Problem {
         substituted(&self.hero.to_operand, &[major, middle.clone(), minor])
     }
 
-    /// The index of a result in the root.
+    /// Returns the index in the root for a result.
     fn root_index(&self, result: &Expr) -> Vec<Expr> {
         substituted(&self.root.from_kept, &delinearize(result, &self.hero.problem.kept_dims()))
     }
@@ -161,13 +164,13 @@ fn substituted(map: &IndexingMap, point: &[Expr]) -> Vec<Expr> {
     map.results.iter().map(|result| result.substitute(point, &[], &[])).collect()
 }
 
-/// The distribution of work to threads.
+/// The distribution of the work over threads.
 struct Schedule {
     /// Threads per result.
     lanes: i64,
     /// Warps per block.
     warps: i64,
-    /// Results that a warp computes one after another.
+    /// Number of results that a warp computes one after another.
     each: i64,
     blocks: i64,
 }
@@ -196,7 +199,7 @@ impl Schedule {
         Configuration::from([("warps", self.warps)])
     }
 
-    /// Other configurations worth measuring.
+    /// Returns other configurations that are worth measuring.
     fn alternatives(&self, device: &DeviceDescription) -> Vec<Configuration> {
         let possible = [1, 2, 8, 16].into_iter().filter(|&warps| warps <= Schedule::most_warps(device));
         self.configuration().others(possible.map(|warps| Configuration::from([("warps", warps)])))
@@ -206,7 +209,7 @@ impl Schedule {
         self.lanes * self.warps
     }
 
-    /// `(th, bl)[i] -> (th, result)`: the results of a thread, one after another.
+    /// `(th, bl)[i] -> (th, result)`: gives the results of a thread, one after another.
     fn results(&self, problem: &Problem) -> IndexingMap {
         let warp = Expr::dim(1) * self.warps + Expr::dim(0).floor_div(self.lanes);
         let result = warp * self.each + Expr::range(0);
@@ -219,7 +222,7 @@ impl Schedule {
         .with_constraint(result, Interval::from_size(problem.results()))
     }
 
-    /// `(th, result)[step] -> operand's index`: the elements that a lane reads for a result.
+    /// `(th, result)[step] -> operand's index`: gives the elements that a lane reads for a result.
     fn elements(&self, problem: &Problem) -> IndexingMap {
         let count = problem.hero.problem.reduced_count();
         let position = Expr::range(0) * self.lanes + Expr::dim(0).modulo(self.lanes);
@@ -232,7 +235,7 @@ impl Schedule {
         .with_constraint(position, Interval::from_size(count))
     }
 
-    /// `(th, result) -> root's index`: the element that the first lane writes.
+    /// `(th, result) -> root's index`: gives the element that the first lane writes.
     fn written(&self, problem: &Problem) -> IndexingMap {
         IndexingMap {
             dims: self.thread_and_result(problem),

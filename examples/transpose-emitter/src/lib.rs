@@ -1,7 +1,8 @@
 //! `simple-transpose`: a transpose emitter whose blocks move squares through shared memory, so that
 //! reads and writes are both contiguous along rows.
 //!
-//! Read it from top to bottom: description, accepted fusions, plan (reads and writes), code.
+//! The file is best read from top to bottom: description, accepted fusions, plan (reads and
+//! writes), code.
 //!
 //! ```text
 //! operand [batch, rows, columns]        square         result [batch, columns, rows]
@@ -29,11 +30,12 @@ const SIMPLE_TRANSPOSE: StaticDescriptor =
 
 fusebox_core::export_emitters!(SIMPLE_TRANSPOSE => SimpleTranspose);
 
-/// Edge of a square: a warp reads and writes whole rows of it.
+/// Length of a square's edge. A warp reads and writes whole rows of a square.
 const EDGE: i64 = 32;
-/// Row stride of the square: one element of padding puts a column's elements into different banks.
+/// Distance between rows of the square. One element of padding puts the elements of a column into
+/// different banks.
 const PITCH: i64 = EDGE + 1;
-/// Most elements of the operand. Up to this limit no count in a plan overflows.
+/// Largest number of elements of the operand. Up to this limit, no number in a plan overflows.
 const MOST_ELEMENTS: i64 = 1 << 40;
 
 impl Emitter for SimpleTranspose {
@@ -101,8 +103,8 @@ impl Emitter for SimpleTranspose {
     }
 }
 
-/// One transpose of the last two dimensions of `[batch, rows, columns]`, and the fusion's only
-/// result, an elementwise function of it.
+/// A transpose of the last two dimensions of `[batch, rows, columns]`. The fusion's only result is
+/// an elementwise function of the transpose.
 struct Problem {
     dims: [i64; 3],
     hero: InstrId,
@@ -141,14 +143,14 @@ impl Problem {
         Type::of_element(self.operand_shape.element_type).element()
     }
 
-    /// Squares in each dimension.
+    /// Number of squares in each dimension.
     fn squares(&self) -> [i64; 3] {
         let [batch, rows, columns] = self.dims;
         [batch, ceil_div(rows, EDGE), ceil_div(columns, EDGE)]
     }
 }
 
-/// The distribution of moves to threads.
+/// The distribution of the elements over threads.
 struct Schedule {
     threads: i64,
     blocks: i64,
@@ -169,14 +171,14 @@ impl Schedule {
         Configuration::from([("threads", self.threads)])
     }
 
-    /// Other configurations worth measuring.
+    /// Returns other configurations that are worth measuring.
     fn alternatives(&self, device: &DeviceDescription) -> Vec<Configuration> {
         let most = i64::from(device.max_threads_per_block);
         let possible = [128, 512].into_iter().filter(|&threads| threads <= most);
         self.configuration().others(possible.map(|threads| Configuration::from([("threads", threads)])))
     }
 
-    /// `(th, bl)[step] -> (index in the square, operand's index)`
+    /// Returns the map `(th, bl)[step] -> (index in the square, operand's index)`.
     fn reading(&self, problem: &Problem) -> IndexingMap {
         let [batch, rows, columns] = problem.dims;
         let ([i, j], [b, first_row, first_column]) = self.place(problem);
@@ -184,7 +186,7 @@ impl Schedule {
         self.moving(place, [batch, rows, columns], [b, first_row + i, first_column + j], &problem.operand_shape.dims)
     }
 
-    /// `(th, bl)[step] -> (index in the square, root's index)`
+    /// Returns the map `(th, bl)[step] -> (index in the square, root's index)`.
     fn writing(&self, problem: &Problem) -> IndexingMap {
         let [batch, rows, columns] = problem.dims;
         let ([i, j], [b, first_row, first_column]) = self.place(problem);
@@ -192,7 +194,8 @@ impl Schedule {
         self.moving(place, [batch, columns, rows], [b, first_column + i, first_row + j], &problem.root_dims)
     }
 
-    /// Index of a thread in the square, and of the square's first element in the operand.
+    /// Returns the index of a thread in the square, and the index of the square's first element in
+    /// the operand.
     fn place(&self, problem: &Problem) -> ([Expr; 2], [Expr; 3]) {
         let position = self.position();
         let [_, rows, columns] = problem.squares();
@@ -203,12 +206,13 @@ impl Schedule {
         ([position.clone().floor_div(EDGE), position.modulo(EDGE)], first)
     }
 
-    /// Position of a thread within the square.
+    /// Returns the position of a thread within the square.
     fn position(&self) -> Expr {
         Expr::range(0) * self.threads + Expr::dim(0)
     }
 
-    /// Maps indices in the square to an array with the elements of `sizes` in row-major order.
+    /// Returns a map from indices in the square to an array with the elements of `sizes` in
+    /// row-major order.
     fn moving(&self, place: Vec<Expr>, sizes: [i64; 3], index: [Expr; 3], dims: &[i64]) -> IndexingMap {
         let [_, row, column] = index.clone();
         let map = IndexingMap {
@@ -224,7 +228,7 @@ impl Schedule {
     }
 }
 
-/// The second half of a map's results.
+/// Returns the map without its first two results.
 fn without_place(map: IndexingMap) -> IndexingMap {
     IndexingMap { results: map.results[2..].to_vec(), ..map }
 }

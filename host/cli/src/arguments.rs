@@ -67,11 +67,11 @@ pub enum Command {
     ServeEmitter(ServeEmitter),
 }
 
-/// Arguments that all commands that compile a module have in common.
+/// Arguments of every command that compiles a module.
 #[derive(Clone, Debug, Args)]
 pub struct CommonArguments {
-    /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), StableHLO (.mlir, .mlirbc,
-    /// .jax_export), or - for HLO text on standard input
+    /// Module to read: HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), StableHLO (.mlir,
+    /// .mlirbc, .jax_export), or - for HLO text on standard input
     pub module: PathBuf,
     #[command(flatten)]
     pub compiling: CompilationArguments,
@@ -117,7 +117,7 @@ pub struct CompilationArguments {
     /// inlined, memory, loops, indices or scalars); may be repeated
     #[arg(long, value_name = "STAGE=PIPELINE", value_parser = MlirPasses::parse)]
     pub mlir_passes: Vec<MlirPasses>,
-    /// How kernels become LLVM IR: fusebox writes it, or MLIR's conversions do (only for the cpu)
+    /// Writer of the kernels' LLVM IR: fusebox itself, or MLIR's conversions (only for the cpu)
     #[arg(long, value_name = "HOW", default_value = Lowering::default().name(), value_parser = lowering::parser())]
     pub lowering: Lowering,
 }
@@ -140,14 +140,14 @@ pub enum ElidedConstants {
 #[command(group(ArgGroup::new(FORCED).multiple(true)))]
 pub struct EmitterChoice {
     /// Prefer an emitter: kind=name, kind=name@version, kind=./file.so, or ./file.so for all its
-    /// kinds; may be repeated
+    /// kinds; may be repeated.
     ///
-    /// The chosen emitters build all fusions of the kind that they accept. If they decline
-    /// fusions, other emitters build these, and a warning states their number. Instead of the
-    /// kind, write fusion:GLOB or fingerprint:GLOB to choose fusions by name or by fingerprint;
-    /// `fusebox explain` prints both. Knobs follow the name: `tiled-transpose{edge=64}`. If several
-    /// options match a fusion, the last one wins; options naming a fusion override options naming a
-    /// kind
+    /// The chosen emitters build all fusions of the kind that they accept. If the chosen emitters
+    /// decline fusions, other emitters build these fusions, and a warning states their number.
+    /// Instead of the kind, write fusion:GLOB or fingerprint:GLOB to choose fusions by name or by
+    /// fingerprint; `fusebox explain` prints both. Knobs follow the name:
+    /// `tiled-transpose{edge=64}`. If several options match a fusion, the last one wins; options
+    /// naming a fusion override options naming a kind
     #[arg(long = "emitter", value_name = "SPEC", group = FORCED)]
     pub emitters: Vec<String>,
     /// Load this library; its emitters compete with the others on equal terms. May be repeated
@@ -174,8 +174,8 @@ pub struct EmitterChoice {
     /// bundled, no limit for kernels of bundled emitters
     #[arg(long, value_name = "SECONDS")]
     pub kernel_time: Option<NonZeroU32>,
-    /// Read this file. Default: fusebox.toml in the module's folder, or in the nearest folder above
-    /// that has one
+    /// Settings file to read. Default: fusebox.toml in the module's folder, or in the nearest
+    /// folder above that has one
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Fail on plugins that fusebox.lock does not pin; in tune, measure nothing and fail on untuned
@@ -203,7 +203,7 @@ pub struct TunedChoice {
 #[derive(Clone, Debug, Default, Args)]
 pub struct CacheChoice {
     /// Cache executables in this folder; default: the environment variable FUSEBOX_CACHE, if it is
-    /// set. fusebox runs these executables: trust the folder like a program
+    /// set. fusebox runs these executables, so use only a folder that you trust like a program
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
     /// Size limit of the cache: bytes, or 512M, 4G, none; default: 2G. The least recently used
@@ -324,7 +324,7 @@ pub struct Repro {
     pub common: CommonArguments,
     #[command(flatten)]
     pub inputs: InputChoice,
-    /// The fusion, as `fusebox explain` names it
+    /// Name of the fusion, as in the output of `fusebox explain`
     #[arg(long, value_name = "NAME")]
     pub fusion: String,
     /// The folder to write
@@ -335,8 +335,8 @@ pub struct Repro {
 /// `fusebox tune`
 #[derive(Debug, Args)]
 pub struct Tune {
-    /// HLO text (.hlo, .txt), serialised HloModuleProtos (.pb), or StableHLO (.mlir, .mlirbc,
-    /// .jax_export)
+    /// Modules to tune: HLO text (.hlo, .txt), serialised HloModuleProtos (.pb), or StableHLO
+    /// (.mlir, .mlirbc, .jax_export)
     #[arg(required_unless_present = "import")]
     pub modules: Vec<PathBuf>,
     #[command(flatten)]
@@ -423,7 +423,7 @@ pub enum EmittersCommand {
     Inspect(Inspect),
     /// Compare the plugins of fusebox.toml with fusebox.lock, without running their code
     Verify(PinnedArguments),
-    /// Pin the present files of the plugins of fusebox.toml in fusebox.lock
+    /// Record the hashes of the plugins of fusebox.toml in fusebox.lock
     Lock(PinnedArguments),
 }
 
@@ -493,10 +493,10 @@ pub struct Explain {
     /// the target is not sm_NN
     #[arg(long)]
     pub ptxas: bool,
-    /// Show instead how passes and fusion treated the instruction of this name, and why
+    /// Show instead how passes and fusion treated the instruction with this name, and why
     #[arg(long, value_name = "INSTR", conflicts_with = "ptxas")]
     pub why: Option<String>,
-    /// Run the program, and show the measured time of each kernel next to the predicted one
+    /// Run the program, and show the measured time of each kernel next to its predicted time
     #[arg(long, conflicts_with_all = ["ptxas", "why"])]
     pub measure: bool,
     /// Show instead the bytes of arguments, constants, outputs and temporaries, and the values that
@@ -513,8 +513,8 @@ pub struct Explain {
 /// `fusebox indexing`
 #[derive(Debug, Args)]
 pub struct Indexing {
-    /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), StableHLO (.mlir, .mlirbc,
-    /// .jax_export), or - for HLO text on standard input
+    /// Module to read: HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), StableHLO (.mlir,
+    /// .mlirbc, .jax_export), or - for HLO text on standard input
     pub module: PathBuf,
     /// Size limit of the module: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]
@@ -549,7 +549,7 @@ pub struct Lower {
     /// Run a pipeline of MLIR's passes after this stage; may be repeated
     #[arg(long, value_name = "STAGE=PIPELINE", value_parser = MlirPasses::parse)]
     pub mlir_passes: Vec<MlirPasses>,
-    /// How kernels become LLVM IR: fusebox writes it, or MLIR's conversions do (only for the cpu)
+    /// Writer of the kernels' LLVM IR: fusebox itself, or MLIR's conversions (only for the cpu)
     #[arg(long, value_name = "HOW", default_value = Lowering::default().name(), value_parser = lowering::parser())]
     pub lowering: Lowering,
     /// Size limit of the text: bytes, or 512M, 4G, none

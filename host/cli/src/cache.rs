@@ -1,6 +1,6 @@
 //! Opens the cache of compiled programs. The folder of the cache comes from the command line.
-//! Without an option, it comes from the variable `FUSEBOX_CACHE`; without the variable, it comes
-//! from `fusebox.toml`. By default there is no cache.
+//! Without this option, the variable `FUSEBOX_CACHE` names the folder; without the variable,
+//! `fusebox.toml` names the folder. By default there is no cache.
 
 use std::path::Path;
 

@@ -3,8 +3,8 @@
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use fusebox_compiler::{PASSES, Pass};
 
-/// Returns a parser for the values of the option. It accepts the names of optional passes, each
-/// with a leading minus.
+/// Returns a parser for the values of the option. The parser accepts the names of optional passes,
+/// each with a leading minus.
 pub fn parser() -> PossibleValuesParser {
     let optional = PASSES.iter().filter(|pass| pass.is_optional);
     PossibleValuesParser::new(optional.map(|pass| PossibleValue::new(written(pass)).help(pass.about)))

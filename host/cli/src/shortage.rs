@@ -1,6 +1,6 @@
 //! Reports a lack of memory if the code that allocates cannot report it. Code that allocates large
 //! arrays handles a failed allocation itself. If a small allocation in fusebox or LLVM fails, the
-//! process calls `abort`. Without a report, this would look like a bug.
+//! process calls `abort`. Without a report, such an abort would look like a bug.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -53,8 +53,8 @@ fn set_aside(error: DatabaseError, locked: bool) -> Result<(), Failure> {
     }
 }
 
-/// Returns the path of the file that contains the choices. This is `given`, or the default file in
-/// the user's cache folder. Returns `None` if there is neither a given path nor a cache folder.
+/// Returns the path of the file that contains the choices. The path is `given`, or the default file
+/// in the user's cache folder. Returns `None` if there is neither a given path nor a cache folder.
 pub fn place(given: Option<&Path>) -> Option<PathBuf> {
     let caches = || environment::path("XDG_CACHE_HOME").or_else(|| Some(environment::path("HOME")?.join(".cache")));
     given.map(Path::to_path_buf).or_else(|| Some(caches()?.join("fusebox").join("tuned.redb")))

@@ -1,11 +1,11 @@
-//! Deviations from the usual compilation. They help to find the pass or stage that causes a fault,
-//! and to measure the effect of a pass or stage.
+//! Deviations from the usual compilation. Deviations help to find the pass or stage that causes a
+//! fault, and to measure the effect of a pass or stage.
 
 use fusebox_lowering::{LoweringError, MlirPasses, Rewritten};
 
 use crate::Planted;
 
-/// Deviations from the usual compilation. By default there are none.
+/// Deviations from the usual compilation. By default a compilation has no deviations.
 #[derive(Clone, Default)]
 pub struct Departures {
     /// Whether to skip LLVM's passes.
@@ -22,7 +22,8 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// Whether to check the module after each pass and after fusion. Debug builds always do.
+    /// Whether to check the module after each pass and after fusion. Debug builds always check the
+    /// module.
     pub(crate) fn is_verified(&self) -> bool {
         self.verify_each || cfg!(debug_assertions)
     }

@@ -14,7 +14,7 @@ use fusebox_prediction::Prediction;
 pub struct Emitters {
     /// All registered emitters.
     pub registry: Registry,
-    /// The user's choices. If several match a fusion, the last one wins.
+    /// The user's choices. If several choices match a fusion, the last one wins.
     pub overrides: Vec<Override>,
     /// The emitters and knobs that were measured as the fastest, for fusions without a choice of
     /// the user.
@@ -51,8 +51,8 @@ impl Emitters {
         Registry::new(fusebox_bundle::emitters()).unwrap().into()
     }
 
-    /// Returns the numbers of the emitters that anchor on an operation, without emitters that the
-    /// user has replaced for their kind.
+    /// Returns the numbers of the emitters whose anchors include an operation, without emitters
+    /// that the user has replaced for their kind.
     pub fn bidders(&self, anchor: Opcode) -> Vec<usize> {
         let asking = self.numbers_of(|emitter| emitter.anchors().contains(&anchor));
         asking.into_iter().filter(|&number| self.replaced_by(number).is_none()).collect()
@@ -110,7 +110,7 @@ pub fn planned(
     let plan = |ranked: Ranked| {
         let (plan, prediction) =
             ask(|| ranked.plan(&all[ranked.emitter], fusion, device)).map_err(|e| e.to_string())?;
-        check_plan(&plan, fusion, device).map_err(|fault| format!("its plan is wrong: {fault}"))?;
+        check_plan(&plan, fusion, device).map_err(|fault| format!("the plan is wrong: {fault}"))?;
         Ok(prediction)
     };
     if let Some(number) = number {

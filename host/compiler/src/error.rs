@@ -40,14 +40,14 @@ pub enum CompileError {
     #[error(transparent)]
     Dump(#[from] WriteError),
     /// The folder for dumps could not be created.
-    #[error("cannot make the directory {path}: {source}")]
+    #[error("cannot create the directory {path}: {source}")]
     DumpFolder {
         /// The folder.
         path: String,
         /// The system's error.
         source: std::io::Error,
     },
-    /// A phase produced a result that the next phase refuses. This is a bug in fusebox.
+    /// A phase produced a result that the next phase refuses. The disagreement is a bug in fusebox.
     #[error("internal error in phase `{phase}`: {message}")]
     Internal {
         /// The phase.

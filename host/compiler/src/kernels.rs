@@ -60,8 +60,9 @@ pub fn collect(module: &Module) -> Kernels {
     kernels
 }
 
-/// Returns, for each instruction, whether its value is the same in every launch. This holds for
-/// parameters and constants of the entry, and for loop-invariant values of other computations.
+/// Returns, for each instruction, whether its value is the same in every launch. The value is the
+/// same for parameters and constants of the entry, and for loop-invariant values of other
+/// computations.
 fn launch_invariant(module: &Module, sequence: ComputationId) -> Vec<bool> {
     let computation = module.computation(sequence);
     if module.entry == Some(sequence) {

@@ -1,5 +1,5 @@
 //! Faults that tests plant, so that bisect has something to find. Without the feature
-//! `plant-faults` there are none.
+//! `plant-faults`, tests cannot plant faults.
 
 #[cfg(any(test, feature = "plant-faults"))]
 pub use here::Planted;

@@ -12,7 +12,7 @@ pub enum Advance {
     Done(usize),
 }
 
-/// Receiver of progress, called from any thread. By default there is none.
+/// Receiver of progress, called from any thread. By default no receiver is called.
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<dyn Fn(Advance) + Send + Sync>>);
 

@@ -89,7 +89,8 @@ fn stronger(a: Role, b: Role) -> Role {
     if rank(a) <= rank(b) { a } else { b }
 }
 
-/// Removes computations that the entry does not reach. Changes the ids of the others.
+/// Removes computations that the entry does not reach. Changes the ids of the remaining
+/// computations.
 pub fn drop_unreachable_computations(module: &mut Module) {
     let roles = roles(module);
     retain_computations(module, |id| roles[id.index()] != Role::Unreachable);

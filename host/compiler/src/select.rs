@@ -30,8 +30,8 @@ pub struct Selected {
     pub plan: Plan,
     /// The predicted time and memory traffic of the plan.
     pub prediction: Prediction,
-    /// The entry function and its subgraph functions. Empty if a routine of the host executes the
-    /// fusion.
+    /// The entry function and its subgraph functions. The list is empty if a routine of the host
+    /// executes the fusion.
     pub functions: Vec<Function>,
     /// Errors of the emitters that come earlier in the order.
     pub failures: Vec<EmitterError>,

@@ -25,7 +25,7 @@ const MOST_JOINED: usize = 128;
 /// Largest number of operands of a concatenate if the result is so large that caches cannot hold a
 /// second copy of it.
 const MOST_JOINED_OF_LARGE: usize = 512;
-/// Bytes above which a result is large.
+/// Number of bytes. A result is large if it has more bytes.
 const LARGE: i64 = 4 << 20;
 
 /// Splits instructions whose kernel would have more than `most` buffers.

@@ -65,8 +65,8 @@ pub struct Isolation {
 /// A choice of an emitter, with its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocatedSpec {
-    /// The choice. If it names a library, the library's path includes the file's folder, so that
-    /// the library can be opened.
+    /// The choice. If the choice names a library, the library's path includes the file's folder, so
+    /// that the library can be opened.
     pub spec: Spec,
     /// Position of the choice in the file.
     pub place: FilePosition,
@@ -239,10 +239,10 @@ limit = "64M"
                 "fusebox.toml:3:1: error: unknown key `isolated`; did you mean `isolate`? The keys here are path, isolate, memory, time",
             ),
             ("[plugins.a]\nisolate = true\n", "fusebox.toml:1:1: error: missing field `path`"),
-            ("[plugins.a]\npath = \"a\"\nmemory = \"much\"\n", "fusebox.toml:3:10: error: `much` is no size"),
+            ("[plugins.a]\npath = \"a\"\nmemory = \"much\"\n", "fusebox.toml:3:10: error: `much` is not a size"),
             ("[plugins.a]\npath = \"a\"\ntime = 0\n", "fusebox.toml:3:8: error: invalid value"),
             ("[plugins.a]\npath = \"a\"\nisolate = \"yes\"\n", "fusebox.toml:3:11: error: invalid type"),
-            ("[cache]\nlimit = \"much\"\n", "there/fusebox.toml:2:9: error: `much` is no size"),
+            ("[cache]\nlimit = \"much\"\n", "there/fusebox.toml:2:9: error: `much` is not a size"),
             ("[cache]\nfolder = \"a\"\n", "there/fusebox.toml:2:1: error: unknown key `folder`"),
             ("[emitters]\nloop = \"a b\"\n", "fusebox.toml:2:8: error: emitter spec `loop=a b`: `a b` is not a name"),
             ("[emitters]\n\"a b\" = \"x\"\n", "fusebox.toml:2:9: error: the kind `a b` is not a name"),

@@ -1,4 +1,5 @@
-//! Functions for tests. They fail a test by panicking, at the place in the test that calls them.
+//! Functions for tests. The functions of this file fail a test by panicking, at the line of the
+//! test that calls them.
 
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 

@@ -17,8 +17,7 @@ use crate::{Failure, Machine};
 pub struct Compiler {
     registry: Registry,
     overrides: Vec<Override>,
-    /// Whether choices may have no effect. If false, compilation fails if a chosen emitter builds
-    /// no fusion.
+    /// Whether compilation succeeds even if a chosen emitter builds no fusion.
     of_part: bool,
 }
 
@@ -87,8 +86,8 @@ impl Compiler {
         &self.registry
     }
 
-    /// Returns a compiler with an additional choice. The choice has the syntax of `--emitter`. Its
-    /// effect is that of `--emitter` together with `--force`.
+    /// Returns a compiler with an additional choice. The choice has the syntax of `--emitter`. The
+    /// effect of the choice is that of `--emitter` together with `--force`.
     ///
     /// # Errors
     /// If there is no such emitter.
@@ -106,8 +105,8 @@ impl Compiler {
     /// the kernels.
     ///
     /// # Errors
-    /// If compilation or a run fails, or if a result differs. Also if a result depends on the order
-    /// in which simulated threads run.
+    /// If compilation or a run fails, if a result differs, or if a result depends on the order in
+    /// which simulated threads run.
     pub fn check(&self, text: &str) -> Result<[String; 2], Failure> {
         self.check_on(text, [Machine::cpu(), Machine::simt()])
     }
@@ -115,7 +114,7 @@ impl Compiler {
     /// Checks a fusion (or a module) like [`Compiler::check`], but on these machines.
     ///
     /// # Errors
-    /// See [`Compiler::check`].
+    /// The errors of [`Compiler::check`].
     pub fn check_on<const N: usize>(&self, text: &str, machines: [Machine; N]) -> Result<[String; N], Failure> {
         let inputs = inputs(text, small_integers)?;
         let made = self.compared(text, machines, &inputs, Closeness::Bits)?;
@@ -126,7 +125,7 @@ impl Compiler {
     /// those of the interpreter.
     ///
     /// # Errors
-    /// See [`Compiler::check`].
+    /// The errors of [`Compiler::check`].
     pub fn compared<const N: usize>(
         &self,
         text: &str,
@@ -167,7 +166,7 @@ impl Compiler {
     /// All results must be equal.
     ///
     /// # Errors
-    /// See [`Compiler::run`].
+    /// The errors of [`Compiler::run`].
     pub fn run_in_orders(
         &self,
         text: &str,

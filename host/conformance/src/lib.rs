@@ -102,7 +102,7 @@ pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<ExaminationRep
 /// Checks an emitter like [`check`], but only with the random fusions of these seeds.
 ///
 /// # Errors
-/// See [`check`].
+/// The errors of [`check`].
 pub fn check_seeds(emitter: &'static dyn Emitter, kind: &str, seeds: Range<u64>) -> Result<ExaminationReport, Failure> {
     checked(emitter, kind, seeds, false)
 }

@@ -25,10 +25,10 @@ pub enum PlanError {
 }
 
 /// Builds a plan of a fusion with the default knobs, and one plan for each alternative that the
-/// default plan offers. Builds each plan and its kernel twice. The two results must be equal. Plans
-/// must cover every element as required, and must stay within the device's limits. Returns the
-/// configurations of all plans, beginning with the default plan. Returns `None` if the emitter
-/// declines the fusion.
+/// default plan offers. Builds each plan and the plan's kernel twice. The two results must be
+/// equal. Plans must cover every element as required, and must stay within the device's limits.
+/// Returns the configurations of all plans, beginning with the default plan. Returns `None` if the
+/// emitter declines the fusion.
 ///
 /// # Errors
 /// The first fault.
@@ -96,7 +96,7 @@ pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDesc
 /// declines the fusion.
 ///
 /// # Errors
-/// See [`check`].
+/// The errors of [`check`].
 pub fn check_text(
     emitter: &'static dyn Emitter,
     text: &str,

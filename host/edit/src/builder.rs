@@ -23,7 +23,7 @@ pub struct Builder<'m> {
     added: Vec<Computation>,
     /// Replacements of computations of the module, by the id of the old computation.
     replaced: HashMap<ComputationId, Computation>,
-    /// Names of all computations. Empty until the first computation is added.
+    /// Names of all computations. The set is empty until the first computation is added.
     names: HashSet<String>,
     body: Body,
     origin: Option<Cow<'m, Instruction>>,
@@ -109,7 +109,7 @@ impl<'m> Builder<'m> {
         self.add_inferred(op, Some(shape), operands.into())
     }
 
-    /// Adds an instruction with a declared element type. Its operands determine only the dimensions
+    /// Adds an instruction with a declared element type. The operands determine only the dimensions
     /// of the result, as for a product.
     pub fn add_typed(&mut self, op: Op, element_type: ElementType, operands: impl Into<Vec<InstrId>>) -> InstrId {
         let (operands, typed) = (operands.into(), Shape::array(element_type, []));
@@ -117,8 +117,8 @@ impl<'m> Builder<'m> {
         self.add_shaped(op, shape, operands)
     }
 
-    /// Adds an instruction whose operands are ids of the computation under construction. Makes its
-    /// name unique and removes its control predecessors. Keeps everything else.
+    /// Adds an instruction whose operands are ids of the computation under construction. Makes the
+    /// instruction's name unique, and removes its control predecessors. Keeps everything else.
     pub fn push(&mut self, mut instruction: Instruction) -> InstrId {
         let body = &mut self.body;
         if !body.names.insert(instruction.name.clone()) {
@@ -159,7 +159,7 @@ impl<'m> Builder<'m> {
     }
 
     /// Copies the instructions of a computation. `arguments` replace its parameters. Returns the
-    /// copy of its root.
+    /// copy of the computation's root.
     pub fn splice(&mut self, computation: &Computation, arguments: &[InstrId]) -> InstrId {
         let mut map: Vec<InstrId> = Vec::with_capacity(computation.instructions.len());
         for instruction in &computation.instructions {
@@ -189,7 +189,7 @@ impl<'m> Builder<'m> {
     }
 
     /// Adds a computation to the module. `write` adds the computation's instructions and returns
-    /// their root. The origin does not change. If the module already has a computation of this
+    /// their root. The origin does not change. If the module already has a computation with this
     /// name, appends a number to the new name.
     pub fn computation(&mut self, name: &str, write: impl FnOnce(&mut Self) -> InstrId) -> ComputationId {
         let Ok(id) = self.try_computation(name, |edit| Ok::<_, Infallible>(write(edit)));
@@ -218,7 +218,7 @@ impl<'m> Builder<'m> {
         }))
     }
 
-    /// Adds a computation to the module. If the module already has a computation of this name,
+    /// Adds a computation to the module. If the module already has a computation with this name,
     /// appends a number to the new name.
     pub fn append(&mut self, mut computation: Computation) -> ComputationId {
         if self.names.is_empty() {

@@ -46,7 +46,7 @@ pub fn restore_order(module: &mut Module) {
 }
 
 /// Removes the computations for which `is_kept` is false. Changes ids. No kept computation may call
-/// a removed one.
+/// a removed computation.
 pub fn retain_computations(module: &mut Module, is_kept: impl Fn(ComputationId) -> bool) {
     let kept: Vec<ComputationId> = module.ids().filter(|&id| is_kept(id)).collect();
     if kept.len() < module.computations.len() {
@@ -76,8 +76,8 @@ pub fn redirect_calls(computation: &mut Computation, new: impl Fn(ComputationId)
     }
 }
 
-/// Appends a computation. If the module already has a computation of this name, appends a number to
-/// the new name.
+/// Appends a computation. If the module already has a computation with this name, appends a number
+/// to the new name.
 pub fn append(module: &mut Module, mut computation: Computation) -> ComputationId {
     computation.name = unused_name(|name| module.find_computation(name).is_some(), &computation.name);
     module.computations.push(computation);

@@ -47,7 +47,7 @@ pub fn with_callees(module: &Module, entry: Computation, name: &str) -> Module {
 }
 
 /// Returns the computations that `entry` calls, directly or indirectly. If the module's order puts
-/// callees before callers, keeps it. Otherwise sorts callees before callers.
+/// callees before callers, keeps this order. Otherwise sorts callees before callers.
 fn callees(module: &Module, entry: &Computation) -> Vec<ComputationId> {
     let mut order = order_from(module, called_by(entry));
     let precede = |id: &ComputationId| called_by(module.computation(*id)).into_iter().all(|callee| callee < *id);
@@ -126,9 +126,9 @@ pub fn with_results(computation: &Computation, results: &[InstrId]) -> Computati
     copy
 }
 
-/// Returns a computation that does not belong to a module. `write` adds its instructions and
-/// returns their root. The instructions may call computations of `module`. Computations that
-/// `write` adds are dropped.
+/// Returns a computation that does not belong to a module. `write` adds the computation's
+/// instructions and returns the root. The instructions may call computations of `module`.
+/// Computations that `write` adds are dropped.
 ///
 /// # Errors
 /// Returns the fault of the first invalid instruction.

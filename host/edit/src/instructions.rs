@@ -3,8 +3,8 @@
 use fusebox_core::hlo::{Computation, InstrId};
 
 /// Removes the instructions for which `is_kept` is false. Changes ids. No kept instruction may read
-/// a removed one. If an instruction is removed, all remaining instructions lose their control
-/// predecessors.
+/// a removed instruction. If an instruction is removed, all remaining instructions lose their
+/// control predecessors.
 pub fn retain_instructions(computation: &mut Computation, is_kept: impl Fn(InstrId) -> bool) {
     let kept: Vec<bool> = computation.ids().map(is_kept).collect();
     if kept.iter().all(|&is_kept| is_kept) {

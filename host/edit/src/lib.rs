@@ -1,7 +1,7 @@
 //! Edits HLO modules. Passes and fusion create instructions and computations only with this crate.
 //!
 //! * [`rewrite`] copies a computation, and replaces the instructions that a closure names.
-//! * [`Builder`] adds instructions. It infers their shapes and makes their names unique.
+//! * [`Builder`] adds instructions. The builder infers shapes and makes names unique.
 //! * Each new instruction has an *origin*: the instruction that it helps to replace. [`inherited`]
 //!   defines which attributes of its origin the new instruction gets.
 //! * A new computation is appended to the module, so that no id changes during an edit.

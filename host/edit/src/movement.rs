@@ -17,7 +17,8 @@ impl Builder<'_> {
         if dims.is_empty() { scalar } else { self.broadcast(scalar, dims, &[]) }
     }
 
-    /// Repeats an array. Its dimension number n becomes dimension `dimensions[n]` of the result.
+    /// Repeats an array. Dimension n of the operand becomes dimension `dimensions[n]` of the
+    /// result.
     pub fn broadcast(&mut self, operand: InstrId, dims: &[i64], dimensions: &[i64]) -> InstrId {
         let Some(array) = self.array(operand) else { return self.not_an_array(operand) };
         if array.dims == dims && dimensions.iter().copied().eq(0..dims.len() as i64) {
@@ -27,7 +28,7 @@ impl Builder<'_> {
         self.add_shaped(Op::Broadcast { dimensions: dimensions.to_vec() }, shape, [operand])
     }
 
-    /// Gives an array other dimensions. Its elements keep their row-major order.
+    /// Gives an array other dimensions. The elements keep their row-major order.
     pub fn reshape(&mut self, operand: InstrId, dims: &[i64]) -> InstrId {
         let Some(array) = self.array(operand) else { return self.not_an_array(operand) };
         if array.dims == dims {

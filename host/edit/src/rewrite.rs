@@ -101,8 +101,8 @@ impl<'m> Rewrite<'m> {
         new
     }
 
-    /// Adds a parameter that is an array. Its number is greater than those of the old computation's
-    /// parameters and of the parameters added so far.
+    /// Adds a parameter that is an array. The number of the parameter is greater than those of the
+    /// old computation's parameters and of the parameters added so far.
     pub fn extra_parameter(&mut self, element_type: ElementType, dims: &[i64]) -> InstrId {
         let after = |it: &Instruction| match it.op {
             Op::Parameter { number } => number + 1,
@@ -114,7 +114,7 @@ impl<'m> Rewrite<'m> {
         self.add_shaped(Op::Parameter { number }, Shape::array(element_type, dims), [])
     }
 
-    /// Returns the copy. Its root is the replacement of the old root.
+    /// Returns the copy. The root of the copy is the replacement of the old root.
     ///
     /// # Errors
     /// Returns the fault of the first invalid instruction.

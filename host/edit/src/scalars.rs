@@ -40,8 +40,8 @@ impl Builder<'_> {
         self.constant(integer_literal(element_type, value as u64))
     }
 
-    /// Adds the scalar that sums begin with. This is -0 in types that have -0, because adding -0
-    /// keeps even the sign of a zero.
+    /// Adds the scalar that sums begin with. The scalar is -0 in types that have -0, because adding
+    /// -0 keeps even the sign of a zero.
     pub fn identity_of_sums(&mut self, element_type: ElementType) -> InstrId {
         let part = scalar_literal(element_type.real_part(), -0.0).data;
         let parts = if element_type.is_complex() { 2 } else { 1 };

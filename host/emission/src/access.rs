@@ -136,8 +136,8 @@ impl RecipePlanner<'_, '_> {
         Ok(place)
     }
 
-    /// Returns the scope for reads that happen only where the conditions of another read do not
-    /// hold. `None` if these conditions always hold.
+    /// Returns the scope for reads that happen only where a condition of another read is false.
+    /// `None` if the conditions are always true.
     fn otherwise(&mut self, other: &ReadContext) -> Option<ScopeId> {
         let branch = &self.recipe.branches[other.branch?];
         match (branch.reachable, branch.conditions.is_empty()) {

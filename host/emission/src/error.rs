@@ -6,11 +6,12 @@ use fusebox_core::hlo::{Instruction, Module};
 /// A result, or the error that prevents it.
 pub(crate) type Result<T, E = EmissionError> = std::result::Result<T, E>;
 
-/// An error that names the instruction and its source position, and says what the obstacle is.
+/// An error that names the instruction and its source position, and states the obstacle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}{opcode} {instruction}: {message}")]
 pub struct EmissionError {
-    /// The source position as `file:line:col: `. Empty if the instruction was not read from text.
+    /// The source position as `file:line:col: `. The text is empty if the instruction was not read
+    /// from text.
     pub place: String,
     pub opcode: String,
     /// Name of the instruction. For a mistake of an emitter, name of the function that the emitter

@@ -55,8 +55,8 @@ struct IndexLeaf {
 /// [`Atom::Value`], which limits the length of a map's text.
 const MAX_EXPRESSION: u32 = 48;
 
-/// Number of operations above which an expression may be cut. It is cut if the composed map takes
-/// more operations than separate maps.
+/// Number of operations above which an expression may be cut. A larger expression is cut if the
+/// composed map takes more operations than separate maps.
 const LARGE: u32 = 12;
 
 /// The index values of a partition.

@@ -14,7 +14,7 @@ const MOST: usize = 100;
 /// on. Returns the new path.
 ///
 /// # Errors
-/// If the system refuses, or if a hundred damaged files of this name exist.
+/// If the system refuses, or if a hundred damaged files with this name exist.
 pub fn set_aside(path: &Path) -> io::Result<PathBuf> {
     for number in 1..=MOST {
         let mut name = OsString::from(path);

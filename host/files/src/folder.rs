@@ -71,8 +71,8 @@ impl NewFolder {
     /// Moves the draft to the target. Keeps existing files that the draft does not replace.
     ///
     /// # Errors
-    /// If a file would replace a file that the run has read; then nothing is moved. Also if the
-    /// system refuses.
+    /// If a file would replace a file that the run has read, or if the system refuses. If a file
+    /// would replace a file that the run has read, no file is moved.
     pub fn put(self) -> Result<(), WriteError> {
         let NewFolder { place, draft } = self;
         let failed =

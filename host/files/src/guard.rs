@@ -65,8 +65,8 @@ fn with_inputs(action: impl FnOnce(&mut Inputs)) {
 }
 
 /// Recorded files. A file is recognised by its identity (device and inode number) or by its path.
-/// By the identity, a file is also recognised under a second name. By the path, a file is also
-/// recognised after another program has replaced it.
+/// The identity also matches a second name of the file. The path also matches a file with which
+/// another program has replaced the recorded file.
 #[derive(Default)]
 struct Inputs {
     files: HashMap<(u64, u64), PathBuf>,

@@ -14,7 +14,7 @@ const EXTENSION: &str = ".kept";
 pub struct Key(Sha256);
 
 impl Key {
-    /// Creates a key for an entry of the sort that `sort` names.
+    /// Creates a key for an entry. `sort` is the name of the entry's sort.
     pub fn of(sort: &str) -> Key {
         Key(Sha256::new()).and(sort)
     }

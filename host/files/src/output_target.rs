@@ -20,7 +20,7 @@ pub(crate) enum OutputTarget {
         /// Metadata of the existing file.
         old: Option<Metadata>,
     },
-    /// A file that cannot be replaced, so that the content is written into it.
+    /// A file that cannot be replaced, so the content is written into the existing file.
     Stream(FileKind),
 }
 

@@ -30,10 +30,11 @@ pub fn open(path: &Path, limit: SizeLimit) -> Result<File, ReadError> {
     Ok(file)
 }
 
-/// Reads a whole file, which it opens like [`open`].
+/// Opens a file like [`open`], and reads the whole file.
 ///
 /// # Errors
-/// As [`open`], and if the file grows beyond the limit while it is read, or memory is short.
+/// The errors of [`open`]. It is also an error if the file grows beyond the limit while it is read,
+/// or if memory is short.
 pub fn read(path: &Path, limit: SizeLimit) -> Result<Vec<u8>, ReadError> {
     let file = open(path, limit)?;
     let size = file.metadata().map_err(|source| failed(path, source))?.len();

@@ -41,7 +41,7 @@ pub fn replace<E: Into<io::Error>>(
 /// file call this function.
 ///
 /// # Errors
-/// As [`replace`].
+/// The errors of [`replace`].
 pub fn rewrite<E: Into<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&mut File) -> Result<(), E>,
@@ -58,14 +58,14 @@ pub fn rewrite<E: Into<io::Error>>(
 /// Replaces the content of a file by these bytes, like [`replace`].
 ///
 /// # Errors
-/// As [`replace`].
+/// The errors of [`replace`].
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     replace(path, |file| file.write_all(bytes))
 }
 
 /// Replaces the content of a file by these bytes without waiting for the disk. Readers see the
-/// complete old file or the complete new file, but a power cut may damage the new file. Only for
-/// files that can be recreated.
+/// complete old file or the complete new file, but a power cut may damage the new file. This
+/// function is only for files that can be recreated.
 pub(crate) fn write_unsaved(place: &Path, parts: &[&[u8]]) -> Result<(), WriteError> {
     let mut draft = Draft::next_to(place).map_err(|source| no_draft(place, place, source))?;
     let failed = |step| move |source| WriteError::Draft { path: place.into(), step, source };

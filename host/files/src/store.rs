@@ -37,8 +37,8 @@ impl Store {
     /// exist, creates it with access for this user only.
     ///
     /// # Errors
-    /// If the path is not a folder or cannot be created. Also if the folder is writable for users
-    /// other than this user and root.
+    /// If the path is not a folder or cannot be created, or if users other than this user and root
+    /// may write to the folder.
     pub fn open(folder: &Path, limit: SizeLimit) -> Result<Store, StoreError> {
         let path = || folder.to_path_buf();
         let failed = |source| StoreError::Folder { path: path(), source };

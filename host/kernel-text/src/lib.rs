@@ -96,7 +96,8 @@ struct Parser<'t> {
     operations: usize,
     /// Number of open brackets in a type, attribute or location.
     brackets: usize,
-    /// Interned names of HLO instructions. There are few names, but many operations refer to them.
+    /// Interned names of HLO instructions. There are few names, but many operations refer to these
+    /// names.
     instructions: HashMap<String, Arc<str>>,
     /// The values in scope: for each name, the first value and the number of values with this name.
     names: HashMap<&'t str, (Value, u32)>,

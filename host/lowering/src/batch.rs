@@ -10,7 +10,7 @@ use crate::{Composite, Stage, Stages};
 
 /// A module that is being written.
 pub(crate) struct BatchModule<'t> {
-    /// fusebox's own writer. It holds the module, and writes composites for all lowerings.
+    /// fusebox's own writer. The writer holds the module, and writes composites for all lowerings.
     writer: Translation<'t>,
     /// The lowering `mlir`, if it writes the kernels.
     upstream: Option<Upstream<'t>>,
@@ -38,7 +38,7 @@ impl<'t> BatchModule<'t> {
         Ok(())
     }
 
-    /// Adds composites. Their kernels must already be in the module.
+    /// Adds composites. The kernels that the composites call must already be in the module.
     pub(crate) fn add_composites(&mut self, composites: &[Composite]) -> Result<(), LoweringError> {
         self.writer.add_composites(composites)
     }
@@ -51,7 +51,8 @@ impl<'t> BatchModule<'t> {
         }
     }
 
-    /// Adds the functions of vectors that LLVM's vectoriser has chosen, and returns them.
+    /// Adds the vector versions of math functions that LLVM's vectoriser has chosen, and returns
+    /// them.
     pub(crate) fn add_vector_math(&mut self) -> Result<Vec<Val>, LoweringError> {
         match &mut self.upstream {
             None => self.writer.add_vector_math(),
@@ -63,8 +64,8 @@ impl<'t> BatchModule<'t> {
         &self.writer.llvm
     }
 
-    /// Returns the kernels and math functions in MLIR's dialect `llvm`, if the lowering has this
-    /// form and it is wanted.
+    /// Returns the kernels and math functions in MLIR's dialect `llvm`, if the lowering uses this
+    /// dialect and the caller has requested the text.
     pub(crate) fn dialect_text(&self) -> Option<&str> {
         self.upstream.as_ref().and_then(|upstream| upstream.text.as_deref())
     }

@@ -15,7 +15,8 @@ pub struct Batch<'b> {
     pub kernels: &'b [KernelSource],
     /// Functions that call these kernels.
     pub composites: &'b [Composite],
-    /// Names of the kernels that only composites call. The compiled code does not export them.
+    /// Names of the kernels that only composites call. The compiled code does not export these
+    /// kernels.
     pub inner: &'b BTreeSet<String>,
 }
 

@@ -45,16 +45,17 @@ pub enum LoweringError {
         location: String,
         reason: String,
     },
-    /// MLIR's conversions of a kernel to LLVM IR failed. This is a bug in fusebox.
+    /// MLIR's conversions of a kernel to LLVM IR failed. The failure is a bug in fusebox.
     #[error("kernel `{kernel}`: MLIR's conversions to LLVM IR fail{}", list(.diagnostics))]
     Conversions { kernel: String, diagnostics: Vec<Diagnostic> },
-    /// A composite does not match the kernels that it calls. This is a bug in fusebox.
+    /// A composite does not match the kernels that it calls. The mismatch is a bug in fusebox.
     #[error("composite `{name}`: {reason}")]
     Composite { name: String, reason: String },
-    /// LLVM rejected the code that lowering generated. This is a bug in fusebox.
+    /// LLVM rejected the code that lowering generated. The rejection is a bug in fusebox.
     #[error("LLVM rejected generated code: {0}")]
     Llvm(String),
-    /// The code refers to functions that the runtime does not provide. This is a bug in fusebox.
+    /// The code refers to functions that the runtime does not provide. The reference to such a
+    /// function is a bug in fusebox.
     #[error("generated code refers to `{}`, which the runtime does not provide", .0.join("`, `"))]
     ForeignSymbols(Vec<String>),
 }

@@ -1,4 +1,4 @@
-//! Hints for LLVM's optimiser. They do not change the results of a kernel, except for the order of
+//! Hints for LLVM's optimiser. Hints do not change the results of a kernel, except for the order of
 //! sums that may be regrouped. All lowerings give LLVM the same hints.
 
 use std::collections::HashSet;
@@ -31,7 +31,8 @@ pub(crate) fn named(buffers: &[Buffer]) -> Vec<bool> {
     buffers.iter().map(|it| it.no_alias && !(it.read_only && writes_suffice)).collect()
 }
 
-/// Whether a function has no effect except reading memory. Assumes the same of its callees.
+/// Whether a function has no effect except reading memory. Assumes that the functions that it calls
+/// have no other effect either.
 pub(crate) fn only_reads(function: &Function) -> bool {
     let mut only_reads = true;
     function.body.walk(&mut |op| {
@@ -41,13 +42,13 @@ pub(crate) fn only_reads(function: &Function) -> bool {
     only_reads
 }
 
-/// Wishes about a loop that LLVM follows.
+/// Restrictions on LLVM's transformations of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoopWish {
     /// LLVM decides.
     None,
     /// Keep one copy of the loop's body. LLVM may vectorise the loop but neither unroll nor
-    /// interleave it.
+    /// interleave the loop.
     OneCopy,
     /// Leave the loop as it is: its iterations run in order.
     InOrder,
@@ -55,8 +56,8 @@ pub(crate) enum LoopWish {
     WholeVectors,
 }
 
-/// Returns the wish for a loop. `bounds` are the first number, the end and the step of the loop, if
-/// they are constants.
+/// Returns the restriction for a loop. `bounds` are the first number, the end and the step of the
+/// loop, if they are constants.
 pub(crate) fn wish(op: &Operation, body: &Region, bounds: [Option<i64>; 3], target: &TargetInfo) -> LoopWish {
     if is_short_copy(bounds, body, target) {
         LoopWish::WholeVectors

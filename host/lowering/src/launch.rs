@@ -60,13 +60,13 @@ fn of_argument(argument: &Argument) -> Attributes {
 
 /// Reads a kernel from the text of any stage of the kernel IR. The text may have the generic form
 /// or any other form that MLIR reads. The entry function is the function named `wanted`. If
-/// `wanted` is `None`, it is the function with the attribute `fusebox.entry`, or else the first
-/// function. A text without a launch gets one block of one thread. If the arguments have no
-/// attributes, the last arguments are the outputs, one per result of the function. The other
-/// arguments are then read-only.
+/// `wanted` is `None`, the entry function is the function with the attribute `fusebox.entry`, or
+/// else the first function. A text without a launch gets one block of one thread. If the arguments
+/// have no attributes, the last arguments are the outputs, one per result of the function. The
+/// other arguments are then read-only.
 ///
 /// # Errors
-/// If the text is not kernel IR or lacks the wanted kernel. Also if `wanted` is `None` and the text
+/// If the text is not kernel IR or lacks the wanted kernel, or if `wanted` is `None` and the text
 /// holds several kernels.
 pub fn read_kernel(name: &str, text: &str, wanted: Option<&str>) -> Result<KernelSource, LoweringError> {
     let functions = match fusebox_kernel_text::parse(name, text) {

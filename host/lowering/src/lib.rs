@@ -59,9 +59,9 @@ pub struct KernelSource {
     pub functions: Vec<fusebox_core::ir::Function>,
     /// The kernel's arguments: first the parameters, then the outputs.
     pub arguments: Vec<Argument>,
-    /// The grid that the kernel is launched with. It bounds block and thread ids.
+    /// The grid that the kernel is launched with. The grid bounds the ids of blocks and threads.
     pub launch: fusebox_core::emitter::LaunchDimensions,
-    /// Shared memory of a block in bytes. The block's tiles must fit into it.
+    /// Shared memory of a block in bytes. The block's tiles must fit into this memory.
     pub shared_bytes: u32,
 }
 
@@ -169,7 +169,8 @@ pub struct Rewritten<'k> {
 
 /// Receives the text of stages, and may change kernels between them.
 pub trait Stages {
-    /// Whether the receiver wants the text of `stage`. If not, lowering does not print it.
+    /// Whether the receiver wants the text of `stage`. If not, lowering does not print the text of
+    /// the stage.
     fn wants(&self, stage: Stage) -> bool;
     fn stage(&mut self, stage: Stage, text: &str);
 

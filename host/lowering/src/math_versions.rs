@@ -1,6 +1,6 @@
 //! Functions of the math library in the lowest form of the kernel IR, and the versions of these
-//! functions that kernels use. A kernel copies the functions. If this would make the kernel too
-//! long, it instead calls them, and their versions for vectors.
+//! functions that kernels use. A kernel copies the functions. If the copies would make the kernel
+//! too long, the kernel calls the functions instead, and the vector versions of the functions.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -21,8 +21,8 @@ const BLOCKS: &str =
 /// Like `BLOCKS`, for loops in their final form. Also merges operations that both branches contain.
 const LATE_BLOCKS: &str = "simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;no-keep-loops;hoist-common-insts;\
 sink-common-insts;speculate-blocks;simplify-cond-branch>";
-/// Fully unrolls loops of at most four iterations, counted after vectorisation. The options exclude
-/// other loops, so other loops need no metadata that disables unrolling. With this metadata, the
+/// Fully unrolls loops of at most four iterations, counted after vectorisation. These options, and
+/// not metadata that disables unrolling, exclude all longer loops. With this metadata, the
 /// vectoriser would not interleave a loop. Without interleaving, each addition of a sum waits for
 /// the preceding addition.
 const SHORT_LOOPS: &str = "loop-unroll<O3;full-unroll-max=4;no-partial;no-peeling;no-profile-peeling;no-runtime;\

@@ -27,7 +27,7 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
 /// Compiles kernels and composites to a single object or text.
 ///
 /// # Errors
-/// Same as [`compile`]. Also if a composite does not match the kernels that it calls.
+/// The errors of [`compile`], and an error if a composite does not match the kernels that it calls.
 pub fn compile_batch(batch: &Batch<'_>, target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
     let info = target.info();
     let (machine, mut module) = started(info, stages)?;
@@ -47,8 +47,8 @@ pub fn compile_batch(batch: &Batch<'_>, target: &Target, stages: &mut dyn Stages
 /// Returns the kernel's text at `to`.
 ///
 /// # Errors
-/// Same as [`compile`]. Also if `to` comes before `from`, if `from` is not a stage of the kernel
-/// IR, or if passes belong to a stage outside of this range.
+/// The errors of [`compile`]. It is also an error if `to` comes before `from`, if `from` is not a
+/// stage of the kernel IR, or if passes belong to a stage outside of this range.
 pub fn lower(
     kernel: &KernelSource,
     target: &Target,
@@ -170,9 +170,9 @@ fn offer(texts: &mut [(Stage, String)], stage: Stage, functions: &KernelFunction
     }
 }
 
-/// Declares that this process generates code for this target only. Call it once, before the first
-/// compilation. Some of LLVM's settings apply to the whole process. Without this call, these
-/// settings suit all targets.
+/// Declares that this process generates code for this target only. Call this function once, before
+/// the first compilation. Some of LLVM's settings apply to the whole process. Without this call,
+/// these settings suit all targets.
 pub fn dedicate(target: &Target) {
     if !target.info().is_gpu() {
         crate::llvm::disable_strength_reduction();
@@ -191,7 +191,7 @@ fn verified(kernel: &KernelSource, stage: Stage) -> Result<KernelFunctions, Lowe
     Ok(KernelFunctions { functions })
 }
 
-/// Moves the entry function to the front. Fails if there is none.
+/// Moves the entry function to the front. Fails if there is no entry function.
 fn entry_first<'f>(
     kernel: &KernelSource,
     functions: &'f mut [ir::Function],

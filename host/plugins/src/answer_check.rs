@@ -1,7 +1,7 @@
 //! Checks the size of every answer before the host processes the answer. The checks apply to
 //! linked, loaded and isolated emitters.
 //!
-//! The limits and their reasons are in [`limits`].
+//! The limits, and the reasons for each limit, are in [`limits`].
 
 use std::collections::HashSet;
 

@@ -18,12 +18,13 @@ use crate::spec::{Spec, Subject, Target};
 /// the fusion, this emitter gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// The fusions of the choice. If the subject is a kind, these are the fusions that an emitter
-    /// of this kind would get without overrides. In two cases the choice also includes other
-    /// fusions that the chosen emitters accept. The first case is that no other emitter is of this
-    /// kind. The second case is that an emitter without heroes and anchors would get the fusion.
+    /// The fusions to which the choice applies. If the subject is a kind, these are the fusions
+    /// that an emitter of this kind would get without overrides. In two cases the choice also
+    /// includes other fusions that the chosen emitters accept. The first case is that no other
+    /// emitter is of this kind. The second case is that an emitter without heroes and anchors would
+    /// get the fusion.
     pub subject: Subject,
-    /// Numbers of the emitters in the registry. The list has several numbers if a file offers
+    /// Numbers of the emitters in the registry. The list has several numbers if a library offers
     /// several emitters of the kind.
     pub emitters: Vec<usize>,
     /// The knobs for the emitters' plans.
@@ -137,11 +138,11 @@ fn nearest_name_hint<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> 
     Some(format!("did you mean `{nearest}`?"))
 }
 
-/// Returns the emitters of a file, and the subject for which these emitters are chosen. Without a
-/// subject, returns one entry for each kind. If the subject is a kind, returns the emitters of this
-/// kind. If the file has no emitter of this kind, returns all emitters of the file. These emitters
+/// Returns the emitters of a library, and the subject for which these emitters are chosen. Without
+/// a subject, returns one entry for each kind. If the subject is a kind, returns the emitters of
+/// this kind. If the library has no emitter of this kind, returns all its emitters. These emitters
 /// then get fusions of a kind for which they were not registered. For other subjects, returns all
-/// emitters of the file.
+/// emitters of the library.
 fn of_file(registry: &Registry, path: &Path, subject: Option<&Subject>) -> Vec<(Subject, Vec<usize>)> {
     let mut found: Vec<(Subject, Vec<usize>)> = Vec::new();
     for (number, emitter) in registry.emitters().iter().enumerate() {
@@ -161,8 +162,8 @@ fn of_file(registry: &Registry, path: &Path, subject: Option<&Subject>) -> Vec<(
     }
 }
 
-/// Returns the emitter of a name. Some kinds formerly had one emitter with the kind's name and now
-/// have several. If `name` is the name of such a kind, returns all linked emitters of the kind.
+/// Returns the emitter with this name. Some kinds formerly had one emitter with the kind's name and
+/// now have several. If `name` is the name of such a kind, returns all linked emitters of the kind.
 fn of_name(
     registry: &Registry,
     subject: Option<&Subject>,
@@ -185,8 +186,9 @@ fn of_name(
     }
 }
 
-/// Returns the newest emitter of a name, or the emitter of a version. If several emitters have
-/// equal versions, returns the first of the registry.
+/// Returns the newest emitter with this name or, if the text states a version, the emitter with
+/// this version. If several emitters have the same version, returns the first of them in the
+/// registry's order.
 fn newest(registry: &Registry, name: &str, version: Option<&Version>) -> Option<usize> {
     let named = registry.emitters().iter().enumerate().filter(|(_, emitter)| emitter.descriptor().name == *name);
     let versioned = named.filter_map(|(i, emitter)| Some((Version::parse(&emitter.descriptor().version).ok()?, i)));

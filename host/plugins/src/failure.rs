@@ -101,8 +101,8 @@ impl fmt::Display for SupportedVersions {
 }
 
 /// Commands that rebuild a plugin. The commands work if the plugin depends on a release of
-/// fusebox-core. They also work if the plugin depends on another path. (In this case `cargo update`
-/// would change nothing.)
+/// fusebox-core. The commands also work if the plugin depends on another path. (In this case
+/// `cargo update` would change nothing.)
 macro_rules! rebuild {
     () => {
         "`sed -i 's|^fusebox-core = .*|fusebox-core = { path = \"FUSEBOX/core\" }|' Cargo.toml && cargo build --release`, \
@@ -148,7 +148,7 @@ pub struct Failure {
     /// Name, version and origin of the emitter.
     pub emitter: String,
     pub stage: Stage,
-    /// Name of the fusion. Empty if the request has none.
+    /// Name of the fusion. The name is empty if the request has no fusion.
     pub fusion: String,
     pub kind: FailureKind,
 }
@@ -163,7 +163,7 @@ pub enum FailureKind {
     Panicked(String),
     #[error("its answer cannot be read: {0}")]
     Malformed(String),
-    #[error("it could not read the question: {0}")]
+    #[error("the emitter could not read the request: {0}")]
     NotUnderstood(String),
     #[error("its process died ({how}){}", memory_hint(*.memory))]
     Died {
@@ -178,11 +178,11 @@ pub enum FailureKind {
     #[error("{what}: {found}; {most} is the limit")]
     Limit { what: &'static str, found: u64, most: u64 },
     /// The claim is invalid.
-    #[error("its claim is wrong: {0}")]
+    #[error("the claim is wrong: {0}")]
     Claim(String),
-    #[error("its plan is wrong: {0}")]
+    #[error("the plan is wrong: {0}")]
     Plan(Box<PlanFault>),
-    #[error("its kernel is wrong: {0}")]
+    #[error("the kernel is wrong: {0}")]
     Kernel(String),
 }
 

@@ -73,8 +73,8 @@ impl PluginFile {
 }
 
 /// Returns the canonical path of a file. The canonical path is necessary for two reasons. The
-/// loader would search for a bare name in other folders. And two paths of one file would count as
-/// two plugins.
+/// loader would search for a bare name in other folders. In addition, two paths of one file would
+/// count as two plugins.
 ///
 /// # Errors
 /// If the file does not exist.

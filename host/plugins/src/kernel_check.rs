@@ -8,8 +8,8 @@ use fusebox_core::hlo::InstrId;
 /// Checks the list of functions that a kernel calls.
 ///
 /// # Errors
-/// A message if the kernel has no text or if an instruction does not exist. Also if a symbol is
-/// used twice, or does not begin with the fusion's name.
+/// A message if the kernel has no text, if an instruction does not exist, or if a symbol is used
+/// twice or does not begin with the fusion's name.
 pub fn check_kernel(kernel: &Kernel, fusion: &Fusion) -> Result<(), String> {
     if matches!(&kernel.code, KernelCode::Text(text) if text.trim().is_empty()) {
         return Err("it has no text".into());

@@ -49,9 +49,9 @@ impl LibraryFileFacts {
 /// The emitters in a fixed order: linked emitters first, then the emitters of libraries in the
 /// order of loading.
 ///
-/// It is an error if two emitters have the same name and version. There is one exception: a linked
-/// emitter and an emitter from a library may have the same name and version. The linked emitter is
-/// then preferred, unless the user names the library's file.
+/// A registry must not contain two emitters with the same name and version. There is one exception:
+/// a linked emitter and an emitter from a library may have the same name and version. The linked
+/// emitter is then preferred, unless the user names the library's file.
 #[derive(Clone, Default)]
 pub struct Registry {
     emitters: Vec<LoadedEmitter>,

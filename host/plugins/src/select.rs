@@ -13,10 +13,10 @@ use crate::spec::Subject;
 /// Outcome of one emitter in a selection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// The emitter comes first. Contains the reason.
+    /// The emitter ranks first. Contains the reason.
     Chosen(String),
-    /// The emitter accepts the fusion, but another comes first. Contains the reason for its
-    /// position, usually its predicted time.
+    /// The emitter accepts the fusion, but another emitter ranks first. Contains the reason for its
+    /// rank, usually its predicted time.
     Passed(String),
     /// The emitter declined. Contains the reason.
     Declined(String),
@@ -45,8 +45,8 @@ pub struct Selection {
     /// emitters is an error. If none applies, the next emitter is tried after a failure, with a
     /// warning.
     pub in_charge: Option<usize>,
-    /// Number of an override, and a reason. `None` except if the override applies to the fusion and
-    /// the override's emitters decline the fusion.
+    /// Number of an override, and a reason. Present only if the override applies to the fusion and
+    /// its emitters decline the fusion.
     pub declined: Option<(usize, String)>,
     /// Kind of the fusion: the kind of the emitter that gets the fusion without overrides.
     pub kind: Option<KernelKind>,
@@ -58,7 +58,7 @@ pub struct Selection {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SelectError {
     /// No emitter accepts the fusion.
-    #[error("no emitter takes fusion {fusion}: {reasons}")]
+    #[error("no emitter accepts fusion {fusion}: {reasons}")]
     Nobody {
         /// Name of the fusion.
         fusion: String,
@@ -66,7 +66,7 @@ pub enum SelectError {
         reasons: String,
     },
     /// The emitter that the user named does not accept the fusion.
-    #[error("emitter {emitter}, chosen by {choice}, does not take fusion {fusion}: {reason}")]
+    #[error("emitter {emitter}, chosen by {choice}, does not accept fusion {fusion}: {reason}")]
     Forced {
         /// Name, version and origin of the emitter.
         emitter: String,
@@ -80,8 +80,8 @@ pub enum SelectError {
 }
 
 impl Selection {
-    /// Puts an emitter with these knobs before all others. Does nothing if an override applies, or
-    /// if the emitter does not accept the fusion.
+    /// Makes an emitter with these knobs the first in the order. Does nothing if an override
+    /// applies, or if the emitter does not accept the fusion.
     pub fn prefer(&mut self, emitter: usize, knobs: &Configuration, reason: &str) {
         let taker = self.order.iter().find(|it| it.emitter == emitter && it.failure().is_none());
         let Some(taker) = taker.filter(|_| self.in_charge.is_none()) else { return };
@@ -153,10 +153,10 @@ pub fn select(
 
 /// Returns the number of the last override that applies to a fusion of this kind. If no emitter
 /// accepts the fusion, an override applies if its subject is the kind of one of its own emitters.
-/// In two cases, an override also applies to every fusion that its emitters accept. In the first
-/// case, no other emitter is of the override's kind. In the second case, the emitter with the best
-/// prediction has no heroes and anchors. An emitter without heroes and anchors is meant only for
-/// fusions that no other emitter wants.
+/// In two cases, an override also applies to every fusion that its emitters accept. In the first of
+/// these cases, no other emitter is of the override's kind. In the second of these cases, the
+/// emitter with the best prediction has no heroes and anchors. An emitter without heroes and
+/// anchors is meant only for fusions that no other emitter wants.
 fn override_for(
     fusion: &Fusion,
     kind: Option<&KernelKind>,

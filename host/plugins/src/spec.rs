@@ -20,7 +20,7 @@ use crate::fingerprint::Fingerprint;
 /// A choice of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// The fusions of the choice. `None` means all fusions of the emitter's own kind.
+    /// The fusions to which the choice applies. `None` means all fusions of the emitter's own kind.
     pub subject: Option<Subject>,
     /// The emitter that gets these fusions.
     pub target: Target,
@@ -42,7 +42,7 @@ pub enum Subject {
 /// The user's name of an emitter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Name of the emitter. Without a version, this is the newest emitter of the name.
+    /// Name of the emitter. Without a version, this is the newest emitter with this name.
     Name { name: String, version: Option<Version> },
     /// Path of the emitter's library.
     File(PathBuf),

@@ -14,10 +14,10 @@ use crate::touched::Touched;
 use crate::traffic::MOST_TURNS;
 
 /// Number of independent additions that a core starts per cycle. Most cores have two units for
-/// vectors of floats. No measurement is recorded.
+/// vectors of floats. No measurement of this constant is recorded.
 const ADDITIONS_IN_A_CYCLE: f64 = 2.0;
 /// Cycles from the start of an addition until an addition that depends on it can start. Chosen for
-/// floats on present cores. No measurement is recorded.
+/// floats on present cores. No measurement of this constant is recorded.
 const ADDITION_LATENCY: f64 = 4.0;
 /// Largest number of additions per point for which the model treats a loop that shuffles elements
 /// as vectorised. LLVM unrolls loops with larger bodies fewer times. Chosen without a recorded
@@ -27,17 +27,18 @@ const MOST_UNROLLED_ADDITIONS: f64 = 4.0;
 /// measurement.
 const LOOP: f64 = 4.0;
 /// Cost of combining the lanes of a vector, in additions: four rounds of a shuffle and a dependent
-/// addition for 16 lanes. No measurement is recorded.
+/// addition for 16 lanes. No measurement of this constant is recorded.
 const SUM_OF_LANES: f64 = 16.0;
 /// Cost of dividing an index by a constant, in additions: a wide product, a shift and a correction.
-/// No measurement is recorded.
+/// No measurement of this constant is recorded.
 const DIVISION: f64 = 3.0;
 /// Bytes of the smallest type in which kernels compute: narrower floats are converted to `f32`.
 const LEAST_COMPUTED: i64 = 4;
 /// Least size of a cache line in bytes. A description may state a smaller size by mistake.
 const LEAST_LINE: u32 = 4;
 /// Factor by which the bandwidth of all cores' caches together exceeds that of memory. The factor
-/// keeps kernels whose arrays stay in the caches below their roof. No measurement is recorded.
+/// keeps kernels whose arrays stay in the caches below their roof. No measurement of this constant
+/// is recorded.
 const CACHES_OVER_MEMORY: f64 = 8.0;
 /// Number of `f32` operations of a fused multiply-add.
 const OPERATIONS_OF_FMA: f64 = 2.0;

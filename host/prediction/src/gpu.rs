@@ -1,8 +1,9 @@
 //! The model of a GPU. Blocks have many threads. A warp accesses memory with all its threads at
 //! once, and memory delivers cache lines in pieces.
 //!
-//! No measurement is recorded for the constants of this file. They are chosen from published
-//! figures of NVIDIA's GPUs, and so that plans known to be fast on them come first.
+//! No measurement is recorded for the constants of this file. The constants are chosen from
+//! published figures of NVIDIA's GPUs, and adjusted so that plans known to be fast have the
+//! smallest predicted times.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +16,8 @@ use crate::positions::Loop;
 use crate::reached::Reached;
 use crate::touched::Touched;
 
-/// Cycles from the start of an addition until an addition that depends on it can start. NVIDIA's
-/// GPUs since Volta take four.
+/// Cycles from the start of an addition until an addition that depends on it can start. On NVIDIA's
+/// GPUs since Volta, this takes four cycles.
 const ADDITION_LATENCY: f64 = 4.0;
 /// Number of pieces of a cache line: NVIDIA's memory delivers sectors of 32 of the 128 bytes.
 const PIECES: i64 = 4;
@@ -28,10 +29,9 @@ const PIECE: f64 = 32.0;
 /// order of magnitude is typical for data-centre GPUs.
 const LATENCY: [f64; 2] = [0.5e-6, 0.04e-6];
 /// Seconds from the arrival of one piece of a cache line to the arrival of the next, if one access
-/// of a warp reads several pieces. Chosen: about
-/// two cycles.
+/// of a warp reads several pieces. Chosen as about two cycles.
 const BETWEEN_PIECES: f64 = 1e-9;
-/// Seconds until all threads of a block have reached a barrier. Chosen: some tens of cycles.
+/// Seconds until all threads of a block have reached a barrier. Chosen as some tens of cycles.
 const WAIT: f64 = 0.02e-6;
 /// Largest number of successive groups of a warp that are simulated. Chosen to bound the time of a
 /// prediction.
@@ -40,8 +40,8 @@ const WARP_GROUPS: i64 = 4;
 const MOST_LANES: i64 = 16;
 /// Bytes of a word of a shared memory bank.
 const BANK_WORD: f64 = 4.0;
-/// Additions that the peak rate of a device is counted in: the peak counts fused multiply-adds as
-/// two operations.
+/// Number of operations of an addition in the peak rate of a device: the peak counts a fused
+/// multiply-add as two operations.
 const OPERATIONS_OF_FMA: f64 = 2.0;
 
 /// The model of a GPU.

@@ -18,10 +18,10 @@
 //! Predictions serve to compare plans. Tests check the ratios between predictions; the seconds
 //! themselves are not exact. `benches/README.md` compares predictions with measured times: over all
 //! kernels of a corpus, half of the predictions differ from the measured time by a factor of less
-//! than 1.65, and 86 % of the pairs of plans are in the right order. These figures judge the
-//! constants of the model only together. Where a constant has no measurement of its own, its
-//! comment says so. The files in `tests/filetests` show which predictions a changed constant
-//! changes.
+//! than 1.65, and 86 % of the pairs of plans are in the right order. These figures assess the
+//! constants of the model together, not each constant by itself. Where a constant has no
+//! measurement of its own, its comment says so. The files in `tests/filetests` show which
+//! predictions a changed constant changes.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -31,7 +31,8 @@ pub trait Machine {
     /// private memory.
     fn tile_word(&self) -> f64;
 
-    /// Returns the seconds in which `busy` of `threads` threads at a time compute all additions.
+    /// Returns the seconds that all additions take if at most `busy` of the `threads` threads
+    /// compute at the same time.
     fn computing(&self, additions: f64, threads: f64, busy: f64) -> f64;
 
     /// Returns the number of bytes that memory delivers at once.
@@ -94,8 +95,8 @@ pub struct Group {
     pub loops: Vec<(Loop, i64)>,
     /// Number of threads that access the points of these loops at the same time.
     pub threads: i64,
-    /// Number of iterations of the loops that were taken, including iterations that the group
-    /// leaves out.
+    /// Number of iterations of the loops that were removed from the visit, including iterations
+    /// that are not part of the group.
     pub iterations: i64,
     /// Largest number of successive groups that are simulated.
     pub most_steps: i64,

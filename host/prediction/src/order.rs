@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Largest ratio up to which two predicted times are treated as equal. The model is not more
-/// precise than this. The ratio is a choice without a measurement of its own.
+/// Largest ratio of two predicted times that are treated as equal. The model is not more precise
+/// than this ratio. The ratio is a choice without a measurement of its own.
 const EQUAL: f64 = 1.05;
 
 /// Sorts by predicted seconds, and treats nearly equal times as equal. The fastest item and the

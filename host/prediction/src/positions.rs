@@ -41,7 +41,7 @@ pub struct At {
 }
 
 impl At {
-    /// Returns the point at which one variable is larger.
+    /// Returns the point at which `variable` is larger by `by` and all other variables are equal.
     pub fn plus(&self, variable: Option<Loop>, by: i64) -> At {
         let mut at = self.clone();
         match variable {

@@ -21,7 +21,8 @@ const MOST_PLACES: usize = 64;
 /// Largest number of pairs (instruction, place) for which the walk continues to the operands.
 const MOST_VALUES: usize = 1 << 12;
 /// Largest number of iterations of a loop that is unrolled so that the loop around it can be
-/// vectorised. Chosen: LLVM fully unrolls loops of about this size. No measurement is recorded.
+/// vectorised. Chosen: LLVM fully unrolls loops of about this size. No measurement of this constant
+/// is recorded.
 pub const SHORT_LOOP: i64 = 8;
 /// Largest number of points that nested unrolled loops have together. Only the loop around the
 /// unrolled loops has an overhead. Chosen without a recorded measurement.
@@ -41,8 +42,9 @@ pub struct Place {
     /// For each dimension of the index: number of loops from the outermost loop to the innermost
     /// loop on which the dimension depends.
     depths: Vec<usize>,
-    /// Fraction of the points at which the operand is read. It is less than 1 for operands of
-    /// `concatenate` and `pad`, because these operations read only one operand per point.
+    /// Fraction of the points at which the operand is read. The fraction is less than 1 for
+    /// operands of `concatenate` and `pad`, because these operations read only one operand per
+    /// point.
     share: f64,
     /// Number of points of this place per point of the visit.
     pub times: f64,
@@ -75,7 +77,7 @@ pub struct Reached {
 }
 
 impl Reached {
-    /// Describes a visit that computes nothing. Its only place is [`HERE`].
+    /// Describes a visit that computes nothing. The only place of the visit is [`HERE`].
     pub fn nothing() -> Self {
         let map = IndexingMap::default();
         let here = Place {

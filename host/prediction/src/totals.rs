@@ -19,10 +19,11 @@ use crate::traffic::touched;
 
 /// Fraction of an activity's time that does not overlap with a longer activity of the same kernel.
 /// The activities are computing, memory traffic and waiting. Chosen: some overlap is certain and
-/// complete overlap is rare. No measurement is recorded.
+/// complete overlap is rare. No measurement of this constant is recorded.
 const NOT_OVERLAPPED: f64 = 0.25;
 /// Cost of an atomic operation, in additions. Chosen so that a schedule without atomic operations
-/// comes first unless it does over a hundred times the arithmetic. No measurement is recorded.
+/// comes first unless it does over a hundred times the arithmetic. No measurement of this constant
+/// is recorded.
 const ATOMIC: f64 = 128.0;
 /// Number of reads that a thread has in flight at the same time. Chosen; compilers load the
 /// operands of a few unrolled iterations ahead.

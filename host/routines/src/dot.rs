@@ -89,7 +89,7 @@ struct Gemm<T> {
 }
 
 /// The split of the result into bands: the number of rows or columns per band. The last band may
-/// have fewer.
+/// have fewer rows or columns.
 #[derive(Clone, Copy, Debug)]
 enum BandSplit {
     Rows(usize),

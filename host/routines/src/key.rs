@@ -10,7 +10,8 @@ pub struct Order {
     /// Width of a value in bytes: 1, 2, 4 or 8.
     pub bytes: u32,
     code: Encoding,
-    /// Whether NaNs are unordered, as in comparisons of IEEE 754. Codes do not express this.
+    /// Whether NaNs are unordered, as in comparisons of IEEE 754. Codes do not express that NaNs
+    /// are unordered.
     pub is_partial: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Executes, on the host's processors, the operations that kernels do not compute.
 //!
 //! When the runtime loads an executable, it creates routines. A routine is created from an
-//! operation and the shapes of its operands. The routine then runs any number of times. It reads
-//! its arguments from the caller's buffers and writes its results into the caller's buffers.
+//! operation and the shapes of its operands. The routine then runs any number of times. The routine
+//! reads its arguments from the caller's buffers and writes its results into the caller's buffers.
 //!
 //! ```text
 //! routine      the trait of routines, their context, their errors

@@ -18,8 +18,8 @@ pub struct LineDecomposition {
     pub outer: usize,
     /// Number of elements of a line: the size of that dimension.
     pub length: usize,
-    /// Product of the sizes of the dimensions after that dimension. This is also the stride between
-    /// the elements of a line.
+    /// Product of the sizes of the dimensions after that dimension. The product is also the stride
+    /// between the elements of a line.
     pub inner: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Implements `rng-bit-generator` with the algorithms Threefry and Philox. The elements of the
 //! result are the same as in XLA. The algorithm `rng_default` is Philox.
 //!
-//! The algorithms are from J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
+//! The algorithms are from Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
 //! Both algorithms compute blocks of random words. A block depends only on a key and on the block's
 //! counter, so blocks can be computed independently.
 
@@ -23,8 +23,8 @@ struct RandomBits {
     state_words: usize,
 }
 
-/// Creates the routine of `rng-bit-generator`. Its results are the new state and an array of random
-/// integers.
+/// Creates the routine of `rng-bit-generator`. The results of the routine are the new state and an
+/// array of random integers.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::RngBitGenerator { algorithm } = operation.instruction.op else {
         return Err(Unsupported::new("an rng-bit-generator that is none"));
@@ -134,8 +134,8 @@ fn threefry_words(old: &[u64], new: &mut [u64], bits: &mut [u64], workers: &dyn 
 }
 
 /// A task that joins the two words of each block into one element of 64 bits. The crate pulp
-/// compiles this task, and the other tasks in this module, for several vector widths. For this,
-/// `call` must be inlined.
+/// compiles this task, and the other tasks in this module, for several vector widths. `call` must
+/// be inlined, so that its code is compiled for each width.
 struct JoinedWords<'a> {
     key: u64,
     first: u64,

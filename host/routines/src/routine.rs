@@ -33,8 +33,8 @@ pub trait Routine: Debug + Send + Sync {
 }
 
 /// The compiled comparator of a sort. The comparator decides between two positions of a line, a
-/// first and a second one. Its computation has two scalar parameters per operand: the elements at
-/// the first and at the second position.
+/// first and a second one. The computation of the comparator has two scalar parameters per operand:
+/// the elements at the first and at the second position.
 pub trait Comparator: Debug + Send + Sync {
     /// Returns a function that compares two positions. `lines` holds one line of each operand. All
     /// lines have equal length. The function takes two indices, and returns whether the elements at
@@ -42,8 +42,8 @@ pub trait Comparator: Debug + Send + Sync {
     fn on<'a>(&'a self, lines: &'a [&'a [u8]]) -> Box<dyn FnMut(usize, usize) -> bool + 'a>;
 }
 
-/// Objects that some routines need in addition to their operation. A program creates them when it
-/// is loaded.
+/// Objects that some routines need in addition to their operation. A program creates these objects
+/// when it is loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Companions {
     /// The compiled comparator of a sort, if the comparator must be compiled.

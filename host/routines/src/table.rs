@@ -76,7 +76,7 @@ pub fn comparator_to_compile(module: &Module) -> Option<ComputationId> {
 /// comparator and the program's random number generator.
 ///
 /// # Errors
-/// If no routine supports the operation. Also if the operation is a sort whose comparator must be
+/// If no routine supports the operation, or if the operation is a sort whose comparator must be
 /// compiled, and `companions` has no comparator.
 pub fn routine_with(module: &Module, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
     let operation = Operation::of(module)?;

@@ -1,10 +1,10 @@
 //! Implements `topk` and the custom call `TopK`. Both operations process lines along the last
-//! dimension. For each line, they return the `k` largest or smallest elements in order, and the
-//! positions of these elements. Floats are in total order. Equal elements keep their order.
+//! dimension. For each line, the operations return the `k` largest or smallest elements in order,
+//! and the positions of these elements. Floats are in total order. Equal elements keep their order.
 //!
-//! The routine does not sort most elements. It splits a line into blocks and computes the maximum
-//! of each block. The `k`-th largest of these maxima is a bound that at least `k` elements reach.
-//! So only elements that reach the bound can be among the `k` largest.
+//! The routine does not sort most elements. The routine splits a line into blocks and computes the
+//! maximum of each block. The `k`-th largest of these maxima is a bound that at least `k` elements
+//! reach. So only elements that reach the bound can be among the `k` largest.
 
 use fusebox_core::hlo::{ArrayShape, ElementType, Op};
 

@@ -5,8 +5,8 @@ use fusebox_core::hlo::{ElementType, FloatFormat};
 
 use crate::{Context, Routine, RoutineError, Unsupported, scratch};
 
-/// A routine whose arguments and results have a narrow float type. It executes another routine, on
-/// `f32`.
+/// A routine whose arguments and results have a narrow float type. The routine executes another
+/// routine, on `f32`.
 #[derive(Debug)]
 struct WidenedRoutine {
     inner: Box<dyn Routine>,

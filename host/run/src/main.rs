@@ -14,7 +14,8 @@ use fusebox_files::{SizeLimit, WriteError};
 use fusebox_run::{inputs, results, stored, terminal, timing_json};
 use fusebox_runtime::{Effort, Options, Program, describe_gpu, measure};
 
-/// Run an executable compiled by fusebox. It is machine code: trust its file like a program
+/// Run an executable compiled by fusebox. The executable is machine code, so run only executables
+/// that you trust
 #[derive(Parser)]
 #[command(name = "fusebox-run", version)]
 struct Arguments {

@@ -65,7 +65,7 @@ pub enum StoredError {
         reason: String,
     },
     /// The executable comes from standard input, so there is no signature file.
-    #[error("an executable from standard input has no signature, which is required: pass the executable as a file")]
+    #[error("a signature is required, but an executable from standard input has none: pass the executable as a file")]
     NoFile,
 }
 

@@ -68,7 +68,7 @@ impl<W: Write> Write for Harmless<W> {
 /// Prints text.
 ///
 /// # Errors
-/// Same as [`print()`].
+/// The errors of [`print()`].
 pub fn print_text(text: &str) -> Result<(), PrintError> {
     print(|out| out.write_all(text.as_bytes()))
 }

@@ -20,7 +20,7 @@ pub enum LoadError {
         missing: Vec<String>,
     },
     /// A code image cannot be linked.
-    #[error("code of the executable cannot be loaded: {0}")]
+    #[error("the executable's code cannot be loaded: {0}")]
     Object(String),
     /// A host operation cannot be loaded, for example because its HLO is invalid.
     #[error("host operation {name}: {reason}")]
@@ -50,7 +50,7 @@ pub enum LoadError {
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The caller passes the wrong number of inputs.
-    #[error("the module takes {expected} parameter arrays, {found} are given")]
+    #[error("the module has {expected} parameter arrays, but {found} inputs were given")]
     InputCount {
         /// Number of array leaves of all parameters.
         expected: usize,
@@ -81,7 +81,7 @@ pub enum RunError {
         index: usize,
     },
     /// The caller hands over a buffer whose size differs from the size of the input.
-    #[error("the buffer for input {index} has {found} bytes, the module's parameter {expected}")]
+    #[error("the buffer for input {index} has {found} bytes, but the module's parameter has {expected}")]
     DonatedSize {
         /// Index of the input among all array leaves of the parameters.
         index: usize,

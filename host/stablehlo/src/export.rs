@@ -1,5 +1,5 @@
-//! Reads the files that `jax.export` writes: a table of FlatBuffers with the program and what JAX
-//! knows about it (<https://flatbuffers.dev/internals/>).
+//! Reads the files that `jax.export` writes: a FlatBuffers table that contains the program and
+//! JAX's information about the program (<https://flatbuffers.dev/internals/>).
 
 use crate::StablehloError;
 use crate::bytecode::is_bytecode;

@@ -64,7 +64,7 @@ pub enum Type {
         element: ElementType,
         dims: Vec<Option<i64>>,
     },
-    /// The type of one element, as an attribute may hold it.
+    /// An element type, as the value of an attribute.
     Element(ElementType),
     Token,
     Tuple(Arc<[Type]>),
@@ -72,7 +72,7 @@ pub enum Type {
         inputs: Arc<[Type]>,
         results: Arc<[Type]>,
     },
-    /// The absence of a type, in attributes that may be absent.
+    /// No type, as the value of an optional attribute.
     None,
     /// A type that fusebox does not support.
     Unsupported(Arc<str>),
@@ -93,7 +93,7 @@ pub enum Attribute {
     Type(Type),
     List(Arc<[Attribute]>),
     Dictionary(Arc<[(Arc<str>, Attribute)]>),
-    /// A constant array. A constant of equal elements has one element and is spread over `dims`.
+    /// A constant array. If all elements are equal, the constant stores only one element.
     Array(Arc<Constant>),
     /// An alias of an output with an operand: positions in the output, the operand, positions in
     /// the operand.
@@ -102,27 +102,27 @@ pub enum Attribute {
         operand: i64,
         within: Vec<i64>,
     },
-    /// An attribute of the dialect of shardings, for one device without meaning.
+    /// An attribute of the sharding dialect, which has no effect on a single device.
     Sharding(Arc<Sharding>),
 }
 
 /// A constant array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constant {
-    /// The elements, or one element that all elements equal.
+    /// All elements, or a single element if all elements are equal.
     pub elements: ArrayLiteral,
     /// Size of each dimension.
     pub dims: Vec<i64>,
 }
 
-/// An attribute of the dialect of shardings.
+/// An attribute of the sharding dialect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sharding {
     /// Kind of the attribute, such as `mesh`.
     pub kind: &'static str,
-    /// The attributes that it consists of.
+    /// The components that are attributes.
     pub parts: Vec<Attribute>,
-    /// The numbers that it consists of.
+    /// The components that are numbers.
     pub numbers: Vec<i64>,
 }
 
@@ -148,7 +148,7 @@ pub enum Place {
         callee: Location,
         caller: Location,
     },
-    /// Several places that one operation was made from.
+    /// The locations of several operations that were merged into one operation.
     Fused(Vec<Location>),
 }
 

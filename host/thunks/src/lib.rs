@@ -1,6 +1,6 @@
 //! Thunks, which are the steps of an execution: launches, copies, host operations, loops and
-//! branches. The crate knows neither memory nor code. Its users choose the types by which thunks
-//! refer to them:
+//! branches. The crate does not define how memory and code are represented. The users of the crate
+//! choose the types by which thunks refer to memory and code.
 //!
 //! ```text
 //!                        place    kernel   host operation
@@ -48,7 +48,7 @@ pub enum Thunk<Place, Kernel, HostOp> {
         results: Vec<Place>,
     },
     /// Executes a loop. Each iteration first executes `condition`. If `predicate` is then true,
-    /// `body` is executed and the next iteration starts, else the loop ends.
+    /// the iteration executes `body` and the next iteration starts. Otherwise, the loop ends.
     While {
         /// Name of the instruction.
         name: String,
@@ -109,7 +109,7 @@ impl<Place, Kernel, HostOp> Thunk<Place, Kernel, HostOp> {
     }
 
     /// Converts the places, kernels and host operations of this thunk and of nested thunks. Returns
-    /// `None` if one of the functions does.
+    /// `None` if one of the conversions does.
     pub fn try_map<P, K, H>(
         &self,
         to_place: &impl Fn(&Place) -> Option<P>,
@@ -165,7 +165,7 @@ pub fn for_all<P, K, H>(thunks: &mut [Thunk<P, K, H>], f: &mut dyn FnMut(&mut Th
     }
 }
 
-/// Names of what thunks refer to.
+/// Names of the kernels and host operations to which thunks refer.
 pub struct Names<'n, Kernel, HostOp> {
     /// Returns the name of a kernel.
     pub kernel: &'n dyn Fn(&Kernel) -> String,

@@ -4,8 +4,8 @@ use super::{Names, Thunk, all, for_all, print};
 
 type NumberedThunk = Thunk<u32, u32, u32>;
 
-/// Returns a program with all kinds of thunks. The numbers of its kernels are 0 to 3 in the order
-/// of the text.
+/// Returns a program with all kinds of thunks. The numbers of the program's kernels are 0 to 3 in
+/// the order of the text.
 fn program() -> Vec<NumberedThunk> {
     let launch = |kernel, place| Thunk::Kernel { kernel, arguments: vec![place, place + 1] };
     let branches = vec![vec![launch(1, 4)], vec![Thunk::Copy { from: 1, to: 2 }], Vec::new()];

@@ -89,17 +89,17 @@ pub fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// Largest ratio of two changes of a result. The first is the change that rounding may cause. The
-/// second is the change that results if the last bits of the inputs are changed. The ratio is
-/// large, because every step of a computation rounds, but the inputs are changed only once.
+/// Largest ratio of two changes of a result. The first change is the one that rounding may cause.
+/// The second change is the one that results if the last bits of the inputs are changed. The ratio
+/// is large, because every step of a computation rounds, but the inputs are changed only once.
 const STEPS: f64 = 64.0;
 
 /// Describes the first difference between two results that rounding does not explain; `None` if
 /// rounding explains all differences. `jittered` returns two results of the computation. The first
-/// is computed from its inputs, the second from inputs whose last bits are changed ([`jitter`]).
-/// The difference of these two results shows how strongly the computation amplifies rounding.
-/// `jittered` is called only if `found` and `expected` differ by more than a few units in the last
-/// place.
+/// result is computed from the inputs, the second from inputs whose last bits are changed
+/// ([`jitter`]). The difference of these two results shows how strongly the computation amplifies
+/// rounding. `jittered` is called only if `found` and `expected` differ by more than a few units in
+/// the last place.
 ///
 /// # Errors
 /// If `jittered` fails.

@@ -48,7 +48,7 @@ pub enum WorkshopError {
         reason: String,
     },
     /// No fusion's name matches the pattern.
-    #[error("no fusion fits `{pattern}`; there are: {known}")]
+    #[error("no fusion matches `{pattern}`; the fusions are: {known}")]
     NoSuchFusion {
         /// The user's text.
         pattern: String,

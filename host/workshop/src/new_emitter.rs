@@ -71,7 +71,7 @@ pub struct NewEmitter {
     pub name: String,
     /// Kind of the emitter: one of [`kinds`].
     pub kind: String,
-    /// Folder of the crate. It must be empty or not exist.
+    /// Folder of the crate. The folder must be empty, or must not exist yet.
     pub folder: PathBuf,
     /// The folder with the sources of fusebox-core. With `None`, the crate depends on the release
     /// of this version.
@@ -117,7 +117,7 @@ pub fn kinds() -> Vec<&'static str> {
 }
 
 impl NewEmitter {
-    /// Writes the crate. Returns the paths of its files, relative to the folder.
+    /// Writes the crate. Returns the paths of the files, relative to the folder.
     ///
     /// # Errors
     /// See [`NewEmitterError`]. If an error occurs, files that are already written remain.

@@ -1,5 +1,5 @@
-//! Reads intermediate values of a compiled program. For this, compiles a second program, which has
-//! the same kernels and returns the values as results.
+//! Reads intermediate values of a compiled program. To read the values, compiles a second program,
+//! which has the same kernels and returns the values as results.
 
 use fusebox_compiler::{Compilation, Emitters, Options, Phase, compile_fused};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Literal, Module, Op, Shape};
@@ -13,7 +13,8 @@ use crate::case::loaded;
 /// A sequence of instructions, compiled as a program that returns the values of these instructions.
 /// A sequence is the entry of a program, or a computation that a loop or branch calls.
 pub struct Probe {
-    /// The compiled program. Its entry is the sequence, and its result is the tuple of values.
+    /// The compiled program. The entry of the program is the sequence, and the program's result is
+    /// the tuple of values.
     pub compilation: Compilation,
     program: Program,
     sequence: Computation,

@@ -95,8 +95,8 @@ pub fn measure(ptx: &str, target: &str) -> Result<Vec<KernelQuality>, AssemblerE
     Ok(kernels)
 }
 
-/// Returns the file of the assembler. This is the file that `FUSEBOX_PTXAS` names, a file in
-/// `PATH`, or the file that `setup.sh` has downloaded.
+/// Returns the file of the assembler. The assembler is the file that `FUSEBOX_PTXAS` names, a file
+/// in `PATH`, or the file that `setup.sh` has downloaded.
 fn program() -> Result<PathBuf, AssemblerError> {
     if let Some(named) = std::env::var_os("FUSEBOX_PTXAS") {
         let named = PathBuf::from(named);

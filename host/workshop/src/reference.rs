@@ -18,8 +18,8 @@ const MOST_INTERPRETED: f64 = 2e6;
 pub enum Authority {
     /// The reference interpreter.
     Interpreter,
-    /// A program that was compiled with the bundled emitters. It is used if the interpreter would
-    /// take too long.
+    /// A program that was compiled with the bundled emitters. This reference is used if the
+    /// interpreter would take too long.
     BundledEmitters,
 }
 

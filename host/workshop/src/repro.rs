@@ -146,8 +146,8 @@ pub fn fusion(
     Ok(Case::of_fusion(kernel, inputs))
 }
 
-/// A step on the path from the entry to a fusion. It consists of a sequence of instructions, and of
-/// the operands that this sequence passes to the next sequence or to the fusion.
+/// A step on the path from the entry to a fusion. A step consists of a sequence of instructions,
+/// and of the operands that this sequence passes to the next sequence or to the fusion.
 struct PathStep {
     sequence: ComputationId,
     operands: Vec<InstrId>,

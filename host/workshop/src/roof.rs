@@ -109,8 +109,8 @@ impl<'o> MachineSpeeds<'o> {
 
     /// Returns the roof for some work. The time for memory is the least time in which all threads
     /// can move the bytes. Several kernels are measured. One copies: it reads half of the bytes and
-    /// writes the other half. The others only read, only write, or update memory. The time for
-    /// arithmetic is the time that all threads take for the same number of multiplications and
+    /// writes the other half. The other kernels only read, only write, or update memory. The time
+    /// for arithmetic is the time that all threads take for the same number of multiplications and
     /// additions of `f32` in registers.
     ///
     /// # Errors

@@ -11,8 +11,8 @@ const MOST_SIMILAR: usize = 8;
 /// Explains the history of the instructions with this name, one line for each fact.
 ///
 /// # Errors
-/// If neither the text, nor the module after any pass, nor a fusion contains an instruction of this
-/// name.
+/// If neither the text, nor the module after any pass, nor a fusion contains an instruction with
+/// this name.
 pub fn why(name: &str, source: &Source, made: &Compilation, options: &Options) -> Result<Vec<String>, WorkshopError> {
     let mut module = source.parse()?;
     let mut is_there = !all(&module, name).is_empty();

@@ -10,9 +10,9 @@ use super::reshaping;
 use crate::{ArrayShape, ConvolutionAttrs, DotDims, GatherDims, Op, Shape};
 
 /// Returns the extent of each dimension, for each array leaf of a result. `result` is the declared
-/// shape. This function does not cover operations that return tuples unchanged. It does not cover
-/// operations that call computations with whole values either. Results of these operations have the
-/// sizes that the tuples or the computations' results have.
+/// shape. This function does not cover operations that return tuples unchanged. The function does
+/// not cover operations that call computations with whole values either. Results of these
+/// operations have the sizes that the tuples or the computations' results have.
 pub fn extents(op: &Op, operands: &[&Shape], result: &Shape) -> Vec<Vec<Extent>> {
     let is_dynamic = |source: &Source| {
         let operand = operands.get(source.operand).and_then(|shape| shape.as_array());
@@ -112,8 +112,8 @@ impl Sized<'_> {
         (0..self.result.rank()).map(|d| Extent::Same(of(d))).collect()
     }
 
-    /// Returns the sizes of the first operand as extents, except in `dimension`. There, the extent
-    /// is the bound.
+    /// Returns the sizes of the first operand as extents, except in `dimension`. In this dimension,
+    /// the extent is the bound.
     fn but(&self, dimension: usize) -> Vec<Extent> {
         let mut extents = self.alike(0..1);
         extents.get_mut(dimension).into_iter().for_each(|extent| *extent = Extent::Bound);

@@ -6,8 +6,8 @@ use super::reduction::scalar_function;
 use super::{Inferred, Site, array, distinct_dims, sizes_of};
 use crate::{ArrayShape, ComputationId, GatherDims, ScatterDims};
 
-/// Checks the start indices of dynamic-slice and dynamic-update-slice. They must be one integer
-/// scalar per dimension, or one vector of integers.
+/// Checks the start indices of dynamic-slice and dynamic-update-slice. The start indices must be
+/// one integer scalar per dimension, or one vector of integers.
 fn start_indices(site: &Site, first: usize, rank: usize) -> Inferred<()> {
     let count = site.operands.len().saturating_sub(first);
     if count == 1 && site.array(first)?.rank() == 1 {

@@ -14,9 +14,10 @@ fn same_kind(a: ElementType, b: ElementType) -> bool {
     a == b || (a.is_float() && b.is_float()) || (a.is_complex() && b.is_complex())
 }
 
-/// Checks the signature of a combiner. Its parameters must be accumulators followed by values, all
-/// of them scalars of the given types. Its results must be new accumulators. Returns the types of
-/// the accumulators. They may differ from `types` in precision.
+/// Checks the signature of a combiner. The combiner's parameters must be accumulators followed by
+/// values, all of them scalars of the given types. The combiner's results must be new accumulators.
+/// Returns the types of the accumulators. The types of the accumulators may differ from `types` in
+/// precision.
 pub(super) fn scalar_function(site: &Site, id: ComputationId, types: &[ElementType]) -> Inferred<Vec<ElementType>> {
     let callee = site.callee(id)?;
     let wrong = |what: &str| {

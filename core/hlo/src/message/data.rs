@@ -17,8 +17,8 @@ messages! {
         /// The text after the colon of the layout, if the fields above do not represent this text
         /// completely.
         suffix: Option<String> = 100001 [string, optional],
-        /// Whether the module had no layout here. The message contains a layout anyway, because XLA
-        /// requires one.
+        /// Whether the module had no layout at this position. The message contains a layout anyway,
+        /// because XLA requires one.
         implied: bool = 100002 [bool],
     }
 

@@ -2,8 +2,8 @@
 //! name their places in these messages.
 //!
 //! With the feature `proto`, the messages can be read from bytes and written to bytes. Without this
-//! feature they only have default values, so that a plugin, which does not read protobuf, does not
-//! compile code that encodes and decodes them.
+//! feature, the messages only have default values. A plugin does not read protobuf, so a plugin
+//! need not compile the code that encodes and decodes messages.
 
 pub(crate) mod data;
 mod instruction;

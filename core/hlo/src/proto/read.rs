@@ -22,7 +22,7 @@ use crate::{
 ///
 /// # Errors
 /// Returns the first fault. A module that can be read may still be invalid.
-/// [`verify`](crate::verify) checks whether it is valid.
+/// [`verify`](crate::verify) checks whether the module is valid.
 pub fn read_proto(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
     let fault = |subject: Option<String>, message: String| {
         vec![Diagnostic { file: String::new(), span: Span::default(), subject, message, source_line: String::new() }]

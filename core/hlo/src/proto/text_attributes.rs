@@ -8,7 +8,8 @@ use crate::text::lexer::Cursor;
 use crate::text::pieces::{braced, joined, quoted};
 use crate::{Extra, Op, Opcode};
 
-/// Names in HLO text. The index of a name is the number that XLA gives it.
+/// Names of the API versions in HLO text. The index of a name is the number that XLA gives to the
+/// name.
 pub(super) const API_VERSIONS: &[&str] = &[
     "API_VERSION_UNSPECIFIED",
     "",
@@ -17,7 +18,8 @@ pub(super) const API_VERSIONS: &[&str] = &[
     "API_VERSION_TYPED_FFI",
 ];
 
-/// Names in HLO text. The index of a name is the number that XLA gives it.
+/// Names of the algorithms of a dot in HLO text. The index of a name is the number that XLA gives
+/// to the name.
 const ALGORITHMS: &[&str] = &[
     "",
     "dot_any_f8_any_f8_f32",
@@ -35,7 +37,8 @@ const ALGORITHMS: &[&str] = &[
     "dot_bf16_bf16_f32_x9",
 ];
 
-/// Names in HLO text. The index of a name is the number that XLA gives it.
+/// Names of the precisions in HLO text. The index of a name is the number that XLA gives to the
+/// name.
 const PRECISIONS: &[&str] = &["default", "high", "highest"];
 
 fn name_of(names: &[&str], number: i32) -> String {
@@ -271,8 +274,8 @@ pub(super) fn all_text(op: &Op, extra: Option<&Extra>) -> TextAttributes {
     TextAttributes { list }
 }
 
-/// Restores the text attributes of an instruction. They replace the values that were decoded from
-/// the instruction's fields.
+/// Restores the text attributes of an instruction. The text attributes replace the values that were
+/// decoded from the instruction's fields.
 pub(super) fn apply_text(text: &TextAttributes, op: &mut Op, extra: &mut Extra) {
     if let Op::Other { called, attributes, .. } = op {
         attributes.clear();

@@ -177,8 +177,8 @@ impl<'t> Parser<'t> {
         Ok((Vec::new(), Some(op)))
     }
 
-    /// Reads an operand. Its text is `[shape] [%]name`, an element of a tuple (`name#1#0`), or a
-    /// nested instruction.
+    /// Reads an operand. The text of an operand is `[shape] [%]name`, an element of a tuple
+    /// (`name#1#0`), or a nested instruction.
     pub(super) fn operand(&mut self, cursor: &mut Cursor<'t>, scope: &mut Scope<'t>, depth: usize) -> Parse<InstrId> {
         let start = *cursor;
         let shape_at = cursor.at();

@@ -66,7 +66,7 @@ impl Default for ParseOptions {
 ///
 /// # Errors
 /// Returns all faults of the text. A module that can be read may still be invalid.
-/// [`verify`](super::verify) checks whether it is valid.
+/// [`verify`](super::verify) checks whether the module is valid.
 pub fn parse_module(text: &str, file: &str) -> Result<Module, Vec<Diagnostic>> {
     parse_module_with(text, file, &ParseOptions::default())
 }
@@ -74,7 +74,7 @@ pub fn parse_module(text: &str, file: &str) -> Result<Module, Vec<Diagnostic>> {
 /// Reads a module like [`parse_module`], with the settings `options`.
 ///
 /// # Errors
-/// See [`parse_module`].
+/// The errors of [`parse_module`].
 pub fn parse_module_with(text: &str, file: &str, options: &ParseOptions) -> Result<Module, Vec<Diagnostic>> {
     parser::Parser::new(text, file, options)?.module()
 }

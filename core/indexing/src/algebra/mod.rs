@@ -6,15 +6,15 @@
 //!
 //! An expression denotes integers computed from *leaves*: dimensions, threads, loop variables,
 //! values read at run time. Expressions are interned: equal expressions are one [`Ix`], and each is
-//! simplified once. The algebra knows three properties of each expression. They are the range of
-//! its values, a number that divides all values, and the depth of the innermost scope that defines
-//! a leaf. A sum has a bounded number of terms; a larger sum becomes one term of another sum. So
-//! work and memory are linear in the number of operations, for chains of any depth.
+//! simplified once. The algebra knows three properties of each expression. These properties are the
+//! range of the values, a number that divides all values, and the depth of the innermost scope that
+//! defines a leaf. A sum has a bounded number of terms; a larger sum becomes one term of another
+//! sum. So work and memory are linear in the number of operations, for chains of any depth.
 //!
-//! The algebra assumes that values do not overflow. Code that computes an index guarantees this.
-//! But the coefficients and constants *inside* an expression may have any size. One of these
-//! numbers, or a value computed during a simplification, could overflow. In this case, the algebra
-//! skips the simplification and keeps the operands as separate terms.
+//! The algebra assumes that values do not overflow. Code that computes an index guarantees that the
+//! index does not overflow. But the coefficients and constants *inside* an expression may have any
+//! size. One of these numbers, or a value computed during a simplification, could overflow. In this
+//! case, the algebra skips the simplification and keeps the operands as separate terms.
 
 mod division;
 mod extremum;
@@ -321,7 +321,7 @@ impl Kind {
     }
 }
 
-/// Returns the greatest common divisor. For 0 and `x`, the result is `x`.
+/// Returns the greatest common divisor. The greatest common divisor of 0 and `x` is `x`.
 pub(super) fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);

@@ -26,8 +26,9 @@ pub struct Access {
 pub struct OperandRead {
     /// Index of the operand.
     pub operand: usize,
-    /// The instruction that is read. It is the operand. If the operand is a `tuple` in the same
-    /// computation, it is the instruction that computes the tuple's element.
+    /// The instruction that is read. If the operand is not a `tuple`, this is the operand. If the
+    /// operand is a `tuple` in the same computation, this is the instruction that computes the
+    /// tuple's element.
     pub instruction: InstrId,
     /// Map from the index of the result to the index that is read. The map is not simplified, so
     /// that it has every range variable.

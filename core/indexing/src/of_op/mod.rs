@@ -1,5 +1,5 @@
-//! Indexing maps of operations. They lead from an output element to the operand elements from which
-//! it is computed, or the other way round.
+//! Indexing maps of operations. The maps lead from an output element to the operand elements from
+//! which it is computed, or the other way round.
 //!
 //! ```text
 //! output_to_input   for each operand: output index -> operand index
@@ -64,8 +64,8 @@ impl<'m> Site<'m> {
     }
 }
 
-/// Returns the maps for each operand of an instruction. They lead from an element of the result to
-/// the operand elements from which this element is computed. `leaf` is the leaf of the result (0
+/// Returns the maps for each operand of an instruction. The maps lead from an element of the result
+/// to the operand elements from which this element is computed. `leaf` is the leaf of the result (0
 /// for an array). The dimensions of the maps are the index of the element in the result.
 pub fn output_to_input(
     module: &Module,

@@ -77,7 +77,7 @@ impl<'k> Machine<'k> {
         self.call(callee.ok_or_else(|| undefined(op, "there is no such function"))?, arguments)
     }
 
-    /// Executes a region. Returns the operands of its terminator.
+    /// Executes a region. Returns the operands of the region's terminator.
     pub(super) fn region(&mut self, frame: &mut Frame<'k>, region: &'k Region, given: Vec<Value>) -> Done<Vec<Value>> {
         frame.bind(&region.arguments, given);
         // Also counts empty regions, because an empty region may be the body of an endless loop.

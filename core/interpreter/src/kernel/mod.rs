@@ -1,6 +1,6 @@
-//! An interpreter of kernels at any stage of the kernel IR. It executes the functions operation by
-//! operation, without generating code. The threads of a block run concurrently, the blocks one
-//! after the other.
+//! An interpreter of kernels at any stage of the kernel IR. The interpreter executes the functions
+//! operation by operation, without generating code. The threads of a block run concurrently, the
+//! blocks one after the other.
 //!
 //! ```text
 //! machine   functions, regions, control flow    value     operands and results of operations
@@ -63,7 +63,7 @@ pub enum KernelFault {
     #[error("not supported by the interpreter of kernels: {0}")]
     Unsupported(&'static str),
     /// The execution exceeds the time limit.
-    #[error("the interpreter of kernels needs more than {0:?}")]
+    #[error("the kernel did not end within the interpreter's time limit of {0:?}")]
     TooLong(Duration),
     /// The system cannot create a thread.
     #[error("cannot create a thread that executes the kernel: {0}")]

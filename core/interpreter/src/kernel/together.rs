@@ -86,7 +86,7 @@ impl Block {
         Ok((self.warps[(thread / warp) as usize].exchange(lane, values, self)?, lane))
     }
 
-    /// Marks the thread as finished. Other threads no longer wait for it.
+    /// Marks the thread as finished. Other threads no longer wait for this thread.
     pub(super) fn leave(&self, thread: u32) {
         self.all.leave();
         self.warps[(thread / self.launch.warp.max(1)) as usize].leave();

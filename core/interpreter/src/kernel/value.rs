@@ -2,7 +2,7 @@
 
 use super::buffer::Buffer;
 
-/// A value. Its type determines the meaning of its bits.
+/// A value. The type of a value determines the meaning of the value's bits.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     /// The bits of an integer, an index or a float.

@@ -101,7 +101,7 @@ impl FunctionBuilder {
 
     /// `xla_gpu.shuffle_reduce`: reduces the values of a warp's lanes by the function `combiner`.
     /// Each lane combines its values with the values of the lane that is `max_distance` lanes
-    /// further. This is repeated with half the distance, and so on down to 1. Lane 0 gets the
+    /// further. This step is repeated with half the distance, and so on down to 1. Lane 0 gets the
     /// result.
     #[track_caller]
     pub fn shuffle_reduce(&mut self, combiner: &str, values: &[Value], max_distance: i64) -> Vec<Value> {

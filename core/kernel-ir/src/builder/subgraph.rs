@@ -2,7 +2,7 @@
 
 use super::{FunctionBuilder, Type, Value};
 
-/// A declared subgraph function, which the kernel can call. A kernel builder declares it.
+/// A declared subgraph function, which the kernel can call. A kernel builder declares the function.
 #[derive(Clone, Debug)]
 pub struct Subgraph {
     symbol: String,

@@ -32,8 +32,9 @@ impl FunctionBuilder {
     }
 
     /// Like [`vector_write`](Self::vector_write), for elements that are not read again soon. On
-    /// machines that support it, the write goes directly to memory and bypasses the caches. This is
-    /// faster if the kernel writes whole cache lines, and in total more data than the caches hold.
+    /// machines that support it, the write goes directly to memory and bypasses the caches. Such a
+    /// write is faster if the kernel writes whole cache lines, and in total more data than the
+    /// caches hold.
     #[track_caller]
     pub fn vector_write_past_caches(&mut self, vector: Value, tensor: Value, indices: &[Value]) -> Value {
         self.write_row(vector, tensor, indices, Some((PAST_CACHES, Attribute::Unit)))

@@ -14,8 +14,8 @@ use crate::indexing::{IndexingMap, linearize};
 pub struct ReductionFusion {
     /// The groups. Different blocks compute different groups.
     pub groups: Vec<ReductionGroup>,
-    /// For each root, the reason for its choice of heroes. A description of each group follows. The
-    /// words are for `explain`.
+    /// For each root, the reason for its choice of heroes. A description of each group follows.
+    /// `explain` prints these texts.
     pub reasons: Vec<String>,
 }
 
@@ -24,9 +24,9 @@ pub struct ReductionFusion {
 pub struct ReductionGroup {
     /// The canonical problem that all heroes have.
     pub problem: ReductionProblem,
-    /// The reductions, in instruction order. There is at least one.
+    /// The reductions, in instruction order. The list has at least one reduction.
     pub heroes: Vec<ReductionHero>,
-    /// The roots that are written once the reductions are complete. There is at least one.
+    /// The roots that are written once the reductions are complete. The list has at least one root.
     pub roots: Vec<ReducedRoot>,
     /// The roots that are written while the operands are read.
     pub sides: Vec<SideOutput>,

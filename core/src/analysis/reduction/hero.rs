@@ -22,9 +22,9 @@ pub struct Reduced {
 /// changes the result must therefore not be in every accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// The initial values. They are neutral, or combining them repeatedly does not change the
-    /// result (maximum, and, …). Combiners that are not a single operation are assumed to have
-    /// neutral initial values, as HLO requires.
+    /// The initial values. The initial values are neutral, or combining them repeatedly does not
+    /// change the result (maximum, and, …). Combiners that are not a single operation are assumed
+    /// to have neutral initial values, as HLO requires.
     Initial,
     /// The neutral element of this operation: zero for sums (negative zero for floats) and
     /// exclusive or, one for products. The kernel combines the initial value once, with the
@@ -37,7 +37,7 @@ pub enum Start {
 pub struct ReductionHero {
     /// The instruction.
     pub instruction: InstrId,
-    /// The values that it computes, in order.
+    /// The values that the hero computes, in order.
     pub values: Vec<Reduced>,
     /// The combiner's operation, if the combiner only applies this operation to its two parameters.
     /// The operation must be commutative, or read the parameters in their order.

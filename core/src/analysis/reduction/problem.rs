@@ -31,7 +31,7 @@ pub enum ReductionKind {
 pub struct ReductionProblem {
     /// Whether the minor dimension is reduced or kept.
     pub kind: ReductionKind,
-    /// Sizes, major to minor.
+    /// Sizes of the three dimensions, from the most major to the most minor.
     pub dims: [i64; 3],
 }
 

@@ -25,8 +25,8 @@ use crate::problem::{LEAST_PRODUCTS, LEAST_STEPS, ProductRoots, check_prologue, 
 use crate::strategy::ProductStrategy;
 pub use sizes::DirectSizes;
 
-/// A convolution. For each group and each row of the result, it is a matrix product of `[positions,
-/// steps]` and `[steps, features]`.
+/// A convolution. For each group and each row of the result, the convolution is a matrix product of
+/// `[positions, steps]` and `[steps, features]`.
 #[derive(Debug)]
 pub struct DirectProblem {
     pub convolution: InstrId,
@@ -66,8 +66,8 @@ impl DirectProblem {
         coordinates.iter().fold(1, |n, &coordinate| n.saturating_mul(self.geometry.sizes[coordinate]))
     }
 
-    /// Returns the number of batches. This is the number of groups, multiplied by the number of
-    /// phases of each dilated dimension.
+    /// Returns the number of batches. The number of batches is the number of groups, multiplied by
+    /// the number of phases of each dilated dimension.
     pub fn batches(&self) -> i64 {
         self.count(&self.geometry.batch)
     }

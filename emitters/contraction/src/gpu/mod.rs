@@ -34,8 +34,8 @@ use crate::strategy::ProductStrategy;
 /// Largest number of products that the emitters accept. No machine computes more, and counts up to
 /// this number do not overflow.
 const MOST_PRODUCTS: i64 = 1 << 48;
-/// Largest number of results that the emitters accept. This is the largest number of blocks of a
-/// launch. Each block computes at least one result.
+/// Largest number of results that the emitters accept. The limit is the largest number of blocks of
+/// a launch. Each block computes at least one result.
 const MOST_RESULTS: i64 = (1 << 31) - 1;
 /// Least number of products that the emitters accept. A kernel with fewer products takes only as
 /// long as its launch.

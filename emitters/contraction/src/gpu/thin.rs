@@ -6,8 +6,8 @@
 //! matrix contiguous along lines    threads read adjacent lines; groups of threads split the steps
 //! ```
 //!
-//! In both cases, several threads hold parts of one sum. They write the parts to shared memory, and
-//! one thread adds the parts in the order of the threads.
+//! In both cases, several threads hold parts of one sum. These threads write the parts to shared
+//! memory, and one thread adds the parts in the order of the threads.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Value};
 use fusebox_core::device::DeviceDescription;
@@ -23,7 +23,7 @@ use crate::results::{ResultEpilogues, written};
 use crate::strategy::ProductStrategy;
 
 const THREADS: &str = "threads";
-/// Largest number of vectors. A thread keeps a sum for each vector.
+/// Largest number of vectors that a thread multiplies. A thread keeps a sum for each vector.
 const MOST_VECTORS: i64 = 8;
 /// Largest number of bytes of a thread's sums.
 const MOST_SUM_BYTES: i64 = 128;

@@ -22,7 +22,8 @@ pub trait SharedTileLayout {
     fn dims(&self) -> Vec<i64>;
     /// Returns the index of an element.
     fn place(&self, line: Expr, step: Expr) -> Vec<Expr>;
-    /// Whether neighbouring elements are steps of one line. Otherwise they are lines of one step.
+    /// Whether neighbouring elements are steps of one line. Otherwise neighbouring elements are
+    /// lines of one step.
     fn runs_along_steps(&self) -> bool;
 }
 
@@ -34,8 +35,8 @@ pub struct TileCopy {
     pub steps: i64,
     /// Number of elements of a group. The elements of a group are contiguous in memory.
     pub group: i64,
-    /// Whether a group consists of steps of one line. Otherwise it consists of lines, each with the
-    /// `pack` steps of a word.
+    /// Whether a group consists of steps of one line. Otherwise a group consists of lines, each
+    /// with the `pack` steps of a word.
     pub along_steps: bool,
     /// Number of steps per word.
     pub pack: i64,

@@ -102,10 +102,10 @@ pub struct TileSizes {
     pub is_unpacked: bool,
     /// Whether all steps of the tile's columns are packed before the first row is multiplied.
     pub keeps_right_packed: bool,
-    /// Whether the kernel adds products in chains of `tile_k` steps. It adds the products of a
-    /// chain to a partial sum, then adds the partial sum to the sum. The reason is that rounding
-    /// errors grow with the number of consecutive additions. With chains, `tile_k` is not a knob,
-    /// because the bits of the result would depend on the knob.
+    /// Whether the kernel adds products in chains of `tile_k` steps. The kernel adds the products
+    /// of a chain to a partial sum, then adds the partial sum to the total. The reason is that
+    /// rounding errors grow with the number of consecutive additions. With chains, `tile_k` is not
+    /// a knob, because the bits of the result would depend on the knob.
     pub adds_chains: bool,
 }
 

@@ -21,11 +21,11 @@ pub struct RowLimits {
     longest: i64,
     /// Number of rows that keeps all cores busy.
     rows: i64,
-    /// Size up to which a chain pays even with fewer rows.
+    /// Largest size for which a chain is faster than separate kernels even if there are fewer rows.
     few: IdleCoresLimit,
 }
 
-/// Number of elements up to which some cores may be idle.
+/// Largest number of elements for which some cores may be idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IdleCoresLimit {
     /// Total number of elements of all rows.

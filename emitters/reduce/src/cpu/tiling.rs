@@ -53,7 +53,7 @@ pub enum BlockWork {
 /// The work of one block in a column problem `[majors, rows, columns]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnWork {
-    /// Number of majors of a block. It is one if the columns are split over blocks.
+    /// Number of majors of a block. The number is one if the columns are split over blocks.
     pub majors: i64,
     /// Number of columns of a block.
     pub width: i64,
@@ -64,10 +64,10 @@ pub struct ColumnWork {
     /// Whether the kernel sums the rows of an iteration before it adds them to the accumulators. If
     /// the accumulators stay in registers, no registers remain for this separate sum.
     pub is_turn_apart: bool,
-    /// Number of rows that have accumulators in separate lanes. It is more than one if there are
-    /// few columns.
+    /// Number of rows that have accumulators in separate lanes. The number is more than one if
+    /// there are few columns.
     pub rows_abreast: i64,
-    /// Number of columns of one line of the reduced array. Set only if the kernel also reads an
+    /// Number of columns of one line of the reduced array. Present only if the kernel also reads an
     /// array that repeats for each line. With a separate loop for each line, the kernel reads the
     /// repeated array in vectors too.
     pub line: Option<i64>,

@@ -26,7 +26,7 @@ pub struct GroupSchedule {
     /// Range variables of `walk` that are unrolled.
     pub unrolled: Vec<usize>,
     /// Number of adjacent threads that combine their accumulators after the walk. This number is a
-    /// power of two. It is 1 if no threads combine their accumulators.
+    /// power of two. The number is 1 if no threads combine their accumulators.
     pub shuffled: i64,
     /// Tile through which warps combine accumulators. `None` if one warp has all partial results of
     /// a result.
@@ -68,8 +68,8 @@ pub struct PartialsTile {
 const EXCHANGE: f64 = 1.0;
 
 impl GroupSchedule {
-    /// Returns the cost, in additions, of combining values of different threads. It includes the
-    /// shuffles, the writes and reads of the tile, and the shuffles after reading the tile.
+    /// Returns the cost, in additions, of combining values of different threads. The cost includes
+    /// the shuffles, the writes and reads of the tile, and the shuffles after reading the tile.
     pub fn exchanges(&self) -> f64 {
         let threads = (self.blocks * self.threads) as f64 * self.lanes as f64;
         let shuffles = |lanes: i64| f64::from((lanes.max(1) as u64).ilog2());
@@ -120,8 +120,8 @@ pub fn lane(map: &mut IndexingMap, lanes: i64) -> Expr {
     Expr::range(map.ranges.len() as u32 - 1)
 }
 
-/// Returns a map without the lane variable. Its results are the results of all lanes, one lane
-/// after the other.
+/// Returns a map without the lane variable. The results of the returned map are the results of all
+/// lanes, one lane after the other.
 pub fn all_lanes(map: &IndexingMap, lanes: i64) -> IndexingMap {
     if lanes == 1 {
         return map.clone();

@@ -40,8 +40,8 @@ pub fn are_rounded(group: &ReductionGroup) -> bool {
 
 impl ShortSums {
     /// Splits a walk. A short sum has the elements that a thread reads at once. If this would give
-    /// many sums, the number of sums is limited: both this number and the number of elements per
-    /// sum are about the square root of the number of all elements. Returns `None` if there are few
+    /// many short sums, their number is limited to about the square root of the number of all
+    /// elements, and so is the number of elements per short sum. Returns `None` if there are few
     /// additions.
     pub fn of(walk: &IndexingMap, unrolled: &[usize]) -> Option<ShortSums> {
         let sizes: Vec<i64> = walk.ranges.iter().map(|range| range.bounds.size() as i64).collect();

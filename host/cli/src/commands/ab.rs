@@ -81,7 +81,7 @@ fn compare(arguments: &Ab, common: &CommonArguments) -> Result<ComparisonReport,
 }
 
 fn write_page(report: &ComparisonReport, folder: &Path) -> Result<(), Failure> {
-    let failed = |error| Failure::input(format!("cannot make the directory {}: {error}", folder.display()));
+    let failed = |error| Failure::input(format!("cannot create the directory {}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed)?;
     Ok(fusebox_files::write(&folder.join("index.html"), page::of_comparison(report).as_bytes())?)
 }

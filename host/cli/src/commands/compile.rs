@@ -27,8 +27,8 @@ pub fn run(arguments: &Compile) -> Result<(), Failure> {
 }
 
 /// Returns the stage for a command line without `--emit`. If the target can run here, the output is
-/// an executable. If the target is a GPU that is named by its capability (`sm_90`), it is PTX. For
-/// other targets, it is assembly.
+/// an executable. If the target is a GPU that is named by its capability (`sm_90`), the output is
+/// PTX. For other targets, the output is assembly.
 fn default_stage(name: &str, target: &Target) -> Emit {
     match target.runner() {
         None => Emit::Asm,

@@ -64,8 +64,8 @@ fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
     Ok(result)
 }
 
-/// Compares the result with that of the interpreter. Fails if they differ by more than rounding
-/// explains.
+/// Compares the result with that of the interpreter. Fails if the results differ by more than
+/// rounding explains.
 fn check(arguments: &Run, source: &Source, inputs: Vec<Literal>, result: &Literal) -> Result<(), Failure> {
     let case = Case { module: source.parse()?, inputs };
     let Some(difference) = case.difference(result).map_err(Failure::input)? else { return Ok(()) };

@@ -28,7 +28,7 @@ fn what_is_wrong_is_told_written_and_can_be_run() {
     let written = std::fs::read_to_string(place.path("found/hostile-0.hlo")).unwrap();
     assert!(written.starts_with("// hostile 0.1.0") && written.contains("a plan that is wrong"), "{written}");
     let again = place.run(&["run", "found/hostile-0.hlo", "--target", "simt", "--emitter", &library]);
-    assert!(again.code == Some(1) && again.err.contains("its plan is wrong"), "{}", again.err);
+    assert!(again.code == Some(1) && again.err.contains("the plan is wrong"), "{}", again.err);
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn a_table_comes_first_and_the_rest_on_demand() {
     let some: Value =
         serde_json::from_str(&place.run(&["explain", "m.hlo", "--fusion", "*turned", "--json"]).succeeded()).unwrap();
     assert_eq!(some.as_array().unwrap().len(), 1);
-    place.run(&["explain", "m.hlo", "--fusion", "none"]).failed(2, &["no fusion fits `none`", "fused_small"]);
+    place.run(&["explain", "m.hlo", "--fusion", "none"]).failed(2, &["no fusion matches `none`", "fused_small"]);
     place.run(&["explain", "m.hlo", "--fusion", "none", "--all"]).failed(2, &["--all"]);
     let nothing = Workplace::with_module("HloModule m\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n");
     assert!(nothing.run(&["explain", "m.hlo"]).succeeded().contains("the program computes nothing"));

@@ -243,7 +243,7 @@ fn a_choice_that_made_nothing_is_an_error_that_says_what_there_is() {
     run(&["--emitter", "scan=loop"]).failed(1, &["`scan=loop`", "no kernel", "1 transpose", "1 loop"]);
     run(&["--emitter", "loop=row-reduce"]).failed(1, &["`loop=row-reduce`", "it declines all 1 of its kind", "reduc"]);
     run(&["--emitter", "scatter=loop"]).failed(1, &["`scatter=loop`", "of other kinds"]);
-    run(&["--emitter", "loop=row-reduce", "--force"]).failed(1, &["row-reduce", "does not take fusion"]);
+    run(&["--emitter", "loop=row-reduce", "--force"]).failed(1, &["row-reduce", "does not accept fusion"]);
     run(&["--emitter", "loop=loop"]).succeeded();
     // The last choice for a kind overrides the earlier choices, and the program does not check the
     // earlier ones.
@@ -273,7 +273,7 @@ ENTRY main {
     assert!(chosen.err.contains("takes 1 of 2 kernels of its kind and declines 1"), "{}", chosen.err);
     assert!(chosen.err.contains("takes fusions with one array as their result"), "{}", chosen.err);
     assert_eq!(chosen.out.lines().count(), plain.lines().count());
-    place.run(&["run", "m.hlo", "--emitter", &library, "--force"]).failed(1, &["does not take fusion"]);
+    place.run(&["run", "m.hlo", "--emitter", &library, "--force"]).failed(1, &["does not accept fusion"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use fusebox_files::Store;
 
-/// Folder where compilations store and find results. By default there is none.
+/// Folder where compilations store and find results. By default compilations use no cache.
 #[derive(Clone, Debug, Default)]
 pub struct Cache(pub(crate) Option<Store>);
 

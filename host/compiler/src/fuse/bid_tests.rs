@@ -16,7 +16,8 @@ use fusebox_plugins::{Override, Registry};
 
 use crate::{BidRecord, Emitters};
 
-/// An emitter whose anchors are sines. It bids for the instructions whose names `wanted` returns.
+/// An emitter whose anchors are sines. The emitter bids for the instructions whose names `wanted`
+/// returns.
 struct TestBidder {
     wanted: fn(&Candidate) -> Vec<String>,
     accepts: bool,
@@ -67,8 +68,8 @@ impl Emitter for TestBidder {
 }
 
 /// A program with a sine and elementwise operations, one of which reads reversed elements. The
-/// arrays are too large for fusion to merge kernels in order to save launches. They are too small
-/// for fusion to merge kernels in order to save memory traffic.
+/// arrays are too large for fusion to merge kernels in order to save launches. The arrays are too
+/// small for fusion to merge kernels in order to save memory traffic.
 const PROGRAM: &str = "HloModule m
 ENTRY main {
   x = f16[10000] parameter(0)

@@ -51,7 +51,8 @@ pub struct BidRecord {
 /// A bid to ignore while the kernels around its instructions are predicted without the bid.
 #[derive(Default)]
 struct IgnoredBid {
-    /// The instructions of the bid. The emitter is not asked to bid around any of them.
+    /// The instructions of the bid. The emitter is not asked to bid around any of these
+    /// instructions.
     anchors: Vec<InstrId>,
     emitter: usize,
 }
@@ -66,8 +67,8 @@ pub struct Bids<'a, 'c> {
     answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
     /// Cached predictions. The key is the form of the fusion and the emitter's number.
     predictions: HashMap<(String, usize), Result<Forecast, String>>,
-    /// Set while the kernels around a bid are predicted. Predictions of other bids in these kernels
-    /// then leave out surrounding kernels.
+    /// The field is set while the kernels around a bid are predicted. Predictions of other bids in
+    /// these kernels then leave out surrounding kernels.
     ignored: Option<IgnoredBid>,
     /// Outcome of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,

@@ -279,7 +279,7 @@ fn an_emitter_that_fails_while_claiming_is_passed_over_with_one_warning() {
     );
     for (claim, words) in [
         ((|_| panic!("no claims today")) as fn(&Candidate) -> Option<Claim>, "it panicked: no claims today"),
-        (|_| Some(Claim { lost_inside: f64::NAN, ..Claim::default() }), "its claim is wrong"),
+        (|_| Some(Claim { lost_inside: f64::NAN, ..Claim::default() }), "the claim is wrong"),
     ] {
         let asked = cut(&text, &with(vec![TestClaimant { claim, ..reversals() }]));
         assert_eq!(asked.fusions, cut(&text, &Emitters::bundled()).fusions);

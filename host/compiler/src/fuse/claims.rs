@@ -212,8 +212,9 @@ pub fn heroes(
     fusion.roots.iter().map(of_root).collect()
 }
 
-/// Returns the time that a hero loses in the iteration space of another hero. Negative for a claim
-/// without a hero, which counts only if there is no other claim.
+/// Returns the time that a hero loses in the iteration space of another hero. The result is
+/// negative for a claim without a hero, because such a claim is used only if there is no other
+/// claim.
 fn most_lost(claim: &Claim) -> f64 {
     match claim.place {
         HeroPlace::Nowhere => -1.0,

@@ -17,9 +17,9 @@ pub struct ConvexRegion {
 }
 
 impl ConvexRegion {
-    /// Returns, in program order, the members that only the fusion computes. Instructions outside
-    /// the fusion also compute each other member: they recompute either the member or a value that
-    /// depends on it.
+    /// Returns, in program order, the members that only the fusion computes. All other members are
+    /// also computed outside the fusion, because instructions there recompute the member or a value
+    /// that depends on it.
     pub fn exclusive_members(&self, computation: &Computation) -> Vec<InstrId> {
         let Region { roots, members, .. } = &self.region;
         let mut remain = self.recomputed.clone();

@@ -30,8 +30,8 @@ pub struct Forecast {
     pub bid: f64,
     /// Seconds without the bid, including a penalty if the instructions then need several kernels.
     pub otherwise: f64,
-    /// Whether the cut with the bid differs from the cut without it. Both are the same if the host
-    /// would also put exactly these instructions into one kernel.
+    /// Whether the cut with the bid differs from the cut without it. The two cuts are equal if the
+    /// host would also put exactly these instructions into one kernel.
     pub is_other_cut: bool,
     /// Whether `bid` and `otherwise` include the kernels around the bid.
     pub has_surroundings: bool,
@@ -61,7 +61,7 @@ pub struct Cut {
     pub anchor: String,
     /// The region as one fusion.
     pub region: Fusion,
-    /// Fingerprint of the region. It is the key of a tuned decision.
+    /// Fingerprint of the region. The fingerprint is the key of a tuned decision.
     pub fingerprint: Fingerprint,
     /// The possible cuts. The cut with the fastest prediction comes first.
     pub ways: Vec<Way>,
@@ -90,9 +90,9 @@ pub struct UndecidedCuts {
     whole: usize,
 }
 
-/// Returns the cuts if there are several between which predictions do not decide. `predicted` is
-/// the cut with the best prediction. `has_loaded` states whether a loaded emitter is among the
-/// bidders.
+/// Returns the cuts if there are several and predictions do not decide which of them is the
+/// fastest. `predicted` is the cut with the best prediction. `has_loaded` states whether a loaded
+/// emitter is among the bidders.
 pub fn undecided(bids: &[ViableBid], predicted: Option<usize>, has_loaded: bool) -> Option<UndecidedCuts> {
     let all: BTreeSet<&InstrId> = bids.iter().flat_map(|bid| &bid.convex.region.members).collect();
     // If no bid contains all these instructions, their time without bids is unknown.

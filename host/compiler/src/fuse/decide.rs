@@ -312,8 +312,8 @@ impl<'a> Decider<'a> {
         self.updated_by(root).iter().any(would_be_copied) && !takes_what_is_replaced(self.computation, id, root)
     }
 
-    /// Returns the arrays whose buffers the result of a kernel's root may reuse. The first is the
-    /// array that the root updates. If another instruction computes this array as an update, the
+    /// Returns the arrays whose buffers the result of a kernel's root may reuse. The first array is
+    /// the one that the root updates. If another instruction computes this array as an update, the
     /// next is the array that it updates, and so on.
     fn updated_by(&self, root: InstrId) -> Vec<InstrId> {
         let mut arrays = Vec::new();

@@ -3,8 +3,9 @@
 //!
 //! A kernel gets its iteration space from the hero of its root. The hero is the claimed operation
 //! nearest to the root. Only an elementwise epilogue may follow the hero. A claimed operation in
-//! any other position is computed element by element in another hero's iteration space. This is
-//! allowed if it costs less than a launch. The emitters' claims state the cost.
+//! any other position is computed element by element in another hero's iteration space. Computing a
+//! claimed operation element by element is allowed if it costs less than a launch. The emitters'
+//! claims state the cost.
 
 use fusebox_core::analysis::keeps_positions;
 use fusebox_core::cost::LAUNCH;

@@ -14,7 +14,7 @@ use crate::roles::{Role, in_role};
 
 /// Dissolves fusions of the program text in which an operation with an initial value is not the
 /// root. Also dissolves fusions in which the initial value is not a parameter with exactly one use.
-/// The instructions of dissolved fusions are then fused like all others.
+/// The instructions of dissolved fusions are then fused like all other instructions.
 pub fn dissolve_other_fusions(module: &mut Module, claims: &mut Claims) -> Result<(), EditError> {
     let others: HashSet<ComputationId> = in_role(module, Role::Fused)
         .into_iter()

@@ -280,8 +280,9 @@ impl Merger<'_, '_, '_, '_> {
     }
 
     /// Returns, for each member of a kernel, whether the kernel computes one element of the member
-    /// at each point of its space. This holds for the roots of an elementwise kernel and for the
-    /// heroes of a pass. It also holds for operands that only members of this kind read, pointwise.
+    /// at each point of its space. The kernel computes one element at each point for the roots of
+    /// an elementwise kernel and for the heroes of a pass. Operands that only members of this kind
+    /// read, pointwise, are computed in the same way.
     fn at_point(&self, region: &Region, hero: Option<InstrId>) -> HashMap<InstrId, bool> {
         let mut at_point: HashMap<InstrId, bool> = HashMap::new();
         for &id in region.members.iter().rev() {

@@ -70,8 +70,8 @@ fn step(old: &Computation, id: InstrId, decisions: &Decisions) -> SequenceStep {
     if region.is_alias(old) { SequenceStep::Single(id) } else { SequenceStep::Kernel(region) }
 }
 
-/// Returns, for each instruction, whether it stays in the new sequence. This holds for roots and
-/// for instructions that no kernel computes. It also holds for constants that are initial values of
+/// Returns, for each instruction, whether it stays in the new sequence. Roots, and instructions
+/// that no kernel computes, stay in the sequence. So do constants that are initial values of
 /// results, or that an instruction other than a kernel reads.
 fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
     let mut needed: Vec<bool> =

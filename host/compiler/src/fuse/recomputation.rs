@@ -2,8 +2,8 @@
 //!
 //! A backward pass reads many elementwise values of the forward pass: not only `tanh(x)`, but also
 //! its square and 1 minus the square. The forward pass writes only the values from which the other
-//! values can be recomputed cheaply. This reduces memory traffic, and the memory that is in use
-//! until the backward pass.
+//! values can be recomputed cheaply. Recomputation reduces memory traffic, and the memory that is
+//! in use until the backward pass.
 
 use std::collections::{HashMap, HashSet};
 

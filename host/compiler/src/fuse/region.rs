@@ -12,12 +12,12 @@ use super::decide::Decisions;
 pub struct Region {
     /// Instructions whose values the kernel writes to buffers, in order.
     pub roots: Vec<InstrId>,
-    /// Roots of all kernels that were merged into this one. These are the roots of this kernel, and
-    /// values that only this kernel reads after the merge.
+    /// Roots of all kernels that were merged into this one. The merged roots are the roots of this
+    /// kernel, and values that only this kernel reads after the merge.
     pub merged_roots: Vec<InstrId>,
     /// All instructions of the kernel, in program order.
     pub members: Vec<InstrId>,
-    /// Initial values of the root's results. They are the first parameters of the fused
+    /// Initial values of the root's results. These values are the first parameters of the fused
     /// computation, and only the root reads these parameters.
     initial: Vec<InstrId>,
     /// Values read from buffers, in order of first use.
@@ -83,7 +83,8 @@ impl Region {
         self.initial.iter().chain(&self.inputs).copied()
     }
 
-    /// Whether the region is a single reshape. Its result then has the same buffer as its operand.
+    /// Whether the region is a single reshape. The result of a reshape has the same buffer as the
+    /// operand.
     pub fn is_alias(&self, computation: &Computation) -> bool {
         self.members.len() == 1 && matches!(computation.instruction(self.members[0]).op, Op::Reshape)
     }

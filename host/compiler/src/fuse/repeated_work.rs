@@ -3,7 +3,7 @@
 //! before it. The dissolved instructions are fused again, so that values with many reads get a
 //! buffer.
 //!
-//! Evaluations are counted in two ways, because each count alone also reports harmless fusions:
+//! Evaluations are counted in two ways, because each count alone also reports harmless fusions.
 //!
 //! ```text
 //! for each element of the root      2 if it reads a value at two indices, 25 if it reads overlapping
@@ -71,8 +71,8 @@ pub fn dissolve_repeated_work(module: &mut Module) -> Result<Vec<String>, EditEr
     Ok(warnings)
 }
 
-/// Returns the length of the longest row or window. This is the largest number of elements of one
-/// operand that an instruction reads per element of its result.
+/// Returns the length of the longest row or window. The length is the largest number of elements of
+/// one operand that an instruction reads per element of its result.
 fn longest_row(computation: &Computation) -> f64 {
     let reads = computation.instructions.iter().flat_map(|instruction| {
         (0..instruction.operands.len()).map(move |position| read(computation, instruction, position).factor)

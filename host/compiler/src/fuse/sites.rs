@@ -1,5 +1,5 @@
-//! Sites in a kernel where values are computed. A value that is read at one site is computed there.
-//! A value that is read at several sites becomes a function, which each site calls.
+//! Sites in a kernel where values are computed. A value that is read at one site is computed at
+//! this site. A value that is read at several sites becomes a function, which each site calls.
 
 use std::collections::HashMap;
 use std::iter::Sum;

@@ -117,7 +117,8 @@ impl StepGraph {
         made.iter().flat_map(|value| self.readers(*value)).copied().collect()
     }
 
-    /// Whether two steps can be joined. This holds if no third step is on a path between the two.
+    /// Whether two steps can be joined. Two steps can be joined if no third step is on a path
+    /// between the two.
     pub fn may_join(&self, a: usize, b: usize) -> bool {
         self.may_join_within(a, b, usize::MAX)
     }

@@ -1,9 +1,9 @@
 //! Folds small operations on constants.
 //!
-//! The compiler does not execute the program for this, neither in the reference interpreter, whose
-//! results tests compare with those of programs, nor in kernels, which may be for another machine.
-//! It folds only operations whose value is the same on all targets: operations that move elements,
-//! and those in `scalars`. All other operations stay in the program.
+//! The pass does not use the reference interpreter, because tests compare the results of programs
+//! with the interpreter's. The pass does not execute kernels either, because the kernels may be for
+//! another machine. The pass folds only operations whose value is the same on all targets:
+//! operations that move elements, and those in `scalars`. All other operations stay in the program.
 
 mod scalars;
 #[cfg(test)]

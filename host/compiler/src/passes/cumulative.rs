@@ -24,7 +24,8 @@ use crate::roles::{Role, in_role};
 /// elements, in any kernel that computes elements one by one.
 const BLOCK: i64 = 16;
 /// Number of elements per block if an emitter claims the cumulative reduction of such a block. The
-/// pass asks for this number alone; otherwise it makes short blocks.
+/// pass asks emitters only about blocks of this size; if no emitter claims such a block, the pass
+/// uses short blocks.
 const LONG_BLOCK: i64 = 1024;
 /// Size of the largest window that is not split.
 const SHORT: i64 = 2 * BLOCK;

@@ -4,9 +4,9 @@
 //! slice(add(x, y)) of one element   add(slice x, slice y)    if no instruction uses the whole sum
 //! ```
 //!
-//! The state of a small system of equations is an example. If its numbers are separate scalars, one
-//! function computes each number once and keeps it in a register. If the numbers were elements of
-//! an array, each use would call a function to compute its element again.
+//! The state of a small system of equations is an example. If the numbers of the state are separate
+//! scalars, one function computes each number once and keeps it in a register. If the numbers were
+//! elements of an array, each use would call a function to compute its element again.
 
 use std::collections::{BTreeSet, HashMap};
 

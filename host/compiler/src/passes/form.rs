@@ -5,7 +5,8 @@ use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Opcode, Shape};
 use super::inline_calls::inlined_callee;
 use crate::roles::Role;
 
-/// A property of all reachable computations of a module. A pass that needs a form keeps this form.
+/// A property of all reachable computations of a module. A pass that requires a form of its input
+/// also produces output of this form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// No operations that exchange data with other devices or with the host.

@@ -80,8 +80,9 @@ pub(super) fn groups(computation: &Computation) -> Vec<ProductGroup> {
     groups
 }
 
-/// Returns, for each instruction, whether it may precede every product. This holds if it is
-/// independent of products, loops, branches and operations whose order matters.
+/// Returns, for each instruction, whether it may precede every product. An instruction may precede
+/// every product if it is independent of products, loops, branches and operations whose order
+/// matters.
 fn before_products(computation: &Computation) -> Vec<bool> {
     let mut is_early = vec![false; computation.instructions.len()];
     for (id, instruction) in computation.ids().zip(&computation.instructions) {

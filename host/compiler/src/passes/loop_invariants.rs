@@ -7,11 +7,11 @@
 //!
 //! The hoisted value becomes a further element of the loop's state. Every iteration passes the
 //! value on, so the value remains in the same buffer. The pass does not hoist a value that an
-//! iteration recomputes as fast as it would read it. Nor does it hoist a large value that is
-//! computed from small ones, because the value would need too much memory. The pass does hoist
-//! cheap concatenations, and cheap operations on a product's operands. Products are fastest if
-//! their operands are stored in the order in which the kernel reads them. If the loop executes no
-//! iteration, the work for the hoisted value is wasted.
+//! iteration recomputes as fast as it would read it. The pass also does not hoist a large value
+//! that is computed from small ones, because the value would need too much memory. The pass does
+//! hoist cheap concatenations, and cheap operations on a product's operands. Products are fastest
+//! if their operands are stored in the order in which the kernel reads them. If the loop executes
+//! no iteration, the work for the hoisted value is wasted.
 
 mod operands;
 
@@ -101,8 +101,8 @@ struct HoistingLoop {
 }
 
 impl HoistingLoop {
-    /// Returns the instructions to hoist out of a loop. `None` if there are none, or if an
-    /// instruction uses the state as a whole.
+    /// Returns the instructions to hoist out of a loop. Returns `None` if there are no such
+    /// instructions, or if an instruction uses the state as a whole.
     fn of(module: &Module, caller: ComputationId, at: InstrId, device: &DeviceDescription) -> Option<HoistingLoop> {
         let instruction = module.computation(caller).instruction(at);
         let Op::While { condition, body } = instruction.op else { return None };

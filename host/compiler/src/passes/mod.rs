@@ -1,5 +1,5 @@
-//! Rewrites HLO to simpler HLO. Each pass has a file. A pass states the [`Form`]s that it needs and
-//! leaves. After all passes, the module is in the form that fusion expects:
+//! Rewrites HLO to simpler HLO. Each pass has a separate file. A pass states the [`Form`]s that it
+//! needs and leaves. After all passes, the module is in the form that fusion expects:
 //!
 //! * no `ragged-dot`, `scaled-dot`, `scan`
 //! * no `call`, `bitcast`, `copy`, `opt-barrier`; fusions only at the top level
@@ -52,7 +52,7 @@ use crate::fuse::Claims;
 use crate::roles::roles;
 use crate::{CompileError, Phase};
 
-/// The function of a pass. It may read the emitters' claims and the device.
+/// The function of a pass. The function may read the emitters' claims and the device.
 pub type PassFunction = fn(&mut Module, &mut Claims) -> Result<(), CompileError>;
 
 /// A pass that rewrites HLO to simpler HLO.
@@ -63,7 +63,7 @@ pub struct Pass {
     pub about: &'static str,
     /// Whether later passes and phases work without this pass.
     pub is_optional: bool,
-    /// Forms that the module must have. The pass keeps them.
+    /// Forms that the module must have. After the pass, the module has these forms, too.
     pub needs: &'static [Form],
     /// Forms that the module has after the pass.
     pub leaves: &'static [Form],
@@ -86,7 +86,7 @@ const fn needed(
     Pass { name, about, is_optional: false, needs, leaves, run }
 }
 
-/// Defines a pass that only makes programs faster. Programs are correct without it.
+/// Defines a pass that only makes programs faster. Programs are also correct without the pass.
 const fn optional(name: &'static str, about: &'static str, needs: &'static [Form], run: PassFunction) -> Pass {
     Pass { name, about, is_optional: true, needs, leaves: &[], run }
 }

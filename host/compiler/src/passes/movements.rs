@@ -1,4 +1,4 @@
-//! Merges reshapes, broadcasts and transposes in a row.
+//! Merges consecutive reshapes, broadcasts and transposes.
 //!
 //! ```text
 //! reshape(reshape x)            reshape x

@@ -1,5 +1,5 @@
-//! Replaces exchanges between devices by what they compute on one device. Also replaces operations
-//! that are split into a start half and a done half.
+//! Replaces operations that exchange data between devices by the values that these operations have
+//! on a single device. Also replaces operations that are split into a start half and a done half.
 //!
 //! ```text
 //! all-reduce(x), all-gather(x), …        x: there is no other device

@@ -38,8 +38,8 @@ const LEAST_PART: i64 = 1 << 14;
 /// about the time of two launches.
 const LEAST_SPLIT: i64 = 1 << 16;
 /// Largest number of elements that a reduction or a product may combine in order to be fused into
-/// another reduction. It is then a part of that reduction's arithmetic per element. Longer
-/// reductions and products are separate kernels.
+/// another reduction. The fused operation is then a part of that reduction's arithmetic per
+/// element. Longer reductions and products are separate kernels.
 const MOST_STEPS: f64 = 8.0;
 /// Largest number of instructions before a reduction that the cost estimate visits.
 const MOST_IN_FRONT: usize = 256;
@@ -167,8 +167,8 @@ impl ReductionSplit {
     }
 
     /// Leaves the dimensions in `second` to the second step, unless the first step would then have
-    /// nothing to reduce. It has nothing if it keeps all other dimensions, or if one of `second` is
-    /// cut.
+    /// nothing to reduce. The first step has nothing to reduce if it keeps all other dimensions, or
+    /// if one of `second` is cut.
     fn with_second(split: Option<ReductionSplit>, reduced: &[i64], second: &[i64]) -> Option<ReductionSplit> {
         let mut divided = split.clone().unwrap_or_else(|| ReductionSplit::of_nothing(reduced));
         let is_of_others = |d: i64| !second.contains(&d) && !divided.whole.contains(&d);

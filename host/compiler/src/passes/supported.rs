@@ -1,5 +1,5 @@
-//! Refuses all instructions that fusebox does not compile. Reports all of them at once, before any
-//! other work.
+//! Refuses all instructions that fusebox does not compile. Reports all these instructions at once,
+//! before any other work.
 
 use fusebox_core::hlo::{Diagnostic, Instruction, Module, Op, Opcode};
 

@@ -127,7 +127,7 @@ fn length_of_first(computation: &Computation, id: InstrId, last: usize) -> Optio
 
 /// Whether a sort puts the largest elements of the first operand first (true) or the smallest
 /// (false). `None` if the order differs from the order of `topk`. In IEEE order, zeros of both
-/// signs tie. Only an unstable sort may order them as `topk` does.
+/// signs tie. Only an unstable sort may order these zeros as `topk` does.
 fn is_descending(comparator: &Computation, ty: ElementType, is_stable: bool) -> Option<bool> {
     let root = comparator.root_instruction();
     let &Op::Compare { direction, order } = &root.op else { return None };

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use fusebox_core::indexing::ceil_div;
 use fusebox_core::ir::{Attribute, Form, Function, OpKind, Operation, Value};
 
-/// Largest depth of nested operations up to which computed indices are compared.
+/// Largest depth of nested operations for which computed indices are compared.
 const DEEPEST: usize = 16;
 
 /// Definitions of the values of a function.
@@ -52,9 +52,9 @@ impl<'f> ValueDefinitions<'f> {
         known.iter().filter_map(candidate).collect()
     }
 
-    /// Whether each of these loops is known to execute an iteration. This holds if `turns` maps the
-    /// loop's induction variable to that of another loop, or if the loop's number of iterations is
-    /// known and positive.
+    /// Whether each of these loops is known to execute an iteration. A loop is known to execute an
+    /// iteration if `turns` maps the loop's induction variable to that of another loop, or if the
+    /// loop's number of iterations is known and positive.
     pub fn all_iterate(&self, loops: &[&'f Operation], turns: &InductionMap) -> bool {
         loops.iter().all(|it| {
             let induction = it.regions.first().and_then(|body| body.arguments.first());

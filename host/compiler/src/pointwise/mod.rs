@@ -1,10 +1,10 @@
 //! Finds kernels that may write an output in-place into a parameter.
 //!
-//! This requires that each read of an element of the parameter precedes the write of the output's
-//! element at the same index. The write follows in the same iteration, or in a later loop with the
-//! same iterations. For example, one loop reads a row, and a later loop writes the row. The check
-//! inspects the kernel's operations, so it works for all emitters. The kernel is then rewritten to
-//! read the output itself, whose initial value is the parameter's (see
+//! Writing in-place requires that each read of an element of the parameter precedes the write of
+//! the output's element at the same index. The write follows in the same iteration, or in a later
+//! loop with the same iterations. For example, one loop reads a row, and a later loop writes the
+//! row. The check inspects the kernel's operations, so it works for all emitters. The kernel is
+//! then rewritten to read the output itself, whose initial value is the parameter's (see
 //! [`OutputPlan::initial`](fusebox_core::emitter::OutputPlan)).
 
 mod definitions;

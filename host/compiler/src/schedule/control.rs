@@ -108,8 +108,8 @@ impl Scheduler<'_> {
     }
 
     /// Puts a result of a conditional into an operand's buffer if the caller wants the result
-    /// there. Also does so if a branch returns this operand unchanged, because the branch then need
-    /// not copy the operand.
+    /// there. Also uses the operand's buffer if a branch returns this operand unchanged, because
+    /// the branch then need not copy the operand.
     fn take_places(
         &self,
         frame: &Frame,

@@ -13,8 +13,9 @@ pub fn effects(module: &Module) -> Vec<bool> {
 }
 
 /// Whether an instruction has an effect. An instruction has an effect if it draws random numbers,
-/// declares a side effect as a custom call, or calls a computation with an effect. `has_effect`
-/// states, for each computation before the instruction's computation, whether it has an effect.
+/// is a custom call with a declared side effect, or calls a computation with an effect.
+/// `has_effect` states, for each computation before the instruction's computation, whether it has
+/// an effect.
 pub fn is_ordered(instruction: &Instruction, has_effect: &[bool]) -> bool {
     match &instruction.op {
         Op::CustomCall(call) if call.has_side_effect => true,

@@ -23,8 +23,8 @@ pub struct ArenaPlacement {
     pub bytes: u64,
 }
 
-/// Inverse of the tolerated waste. The search stops when the arena is at most `1 / TOLERATED`
-/// larger than the peak.
+/// Inverse of the fraction of the peak that may be wasted. The search stops when the arena is at
+/// most `1 / TOLERATED` larger than the peak.
 const TOLERATED: u64 = 64;
 /// Largest number of values for which further orders are tried.
 const MOST_IMPROVED: usize = 4096;
@@ -115,7 +115,7 @@ fn tightest_gap(occupied: &[(u64, u64)], bytes: u64) -> u64 {
     best.map_or(end, |(_, offset)| offset)
 }
 
-/// An index of lifetimes. To find the lifetimes that overlap another lifetime takes time
+/// An index of lifetimes. Finding the lifetimes that overlap another lifetime takes time
 /// proportional to their number plus the logarithm of the number of steps.
 struct LifetimeIndex {
     /// A binary tree over the steps. Each lifetime is stored at the fewest nodes that cover it.

@@ -26,8 +26,8 @@ pub type ValueSlices = Vec<Slice>;
 pub struct Frame {
     /// The computation.
     pub id: ComputationId,
-    /// For each instruction, the slices of its value. Empty before the instruction's thunks are
-    /// created.
+    /// For each instruction, the slices of its value. The list of slices is empty before the
+    /// instruction's thunks are created.
     pub values: Vec<ValueSlices>,
     uses: LeafUses,
     /// For each buffer, the leaves that it holds. Contains the leaves of all parameters from the
@@ -84,8 +84,8 @@ impl Frame {
         leaves_in_buffer.into_iter().any(|(place, leaf)| place.overlaps(slice) && f(*leaf))
     }
 
-    /// Stores the value of an instruction. In the records of the value's buffers, forgets leaves
-    /// that are no longer needed.
+    /// Stores the value of an instruction. Removes leaves that are no longer needed from the
+    /// records of the value's buffers.
     fn keep(&mut self, id: InstrId, value: ValueSlices) {
         for (&place, &leaf) in value.iter().zip(self.uses.leaves(id)).filter(|(_, leaf)| leaf.producer == id) {
             let leaves_in_buffer = self.leaves_in_buffer.entry(place.allocation).or_default();
@@ -97,7 +97,7 @@ impl Frame {
 }
 
 impl Scheduler<'_> {
-    /// Appends the thunks of a computation. Returns the slices of its result.
+    /// Appends the thunks of a computation. Returns the slices of the computation's result.
     pub fn sequence(
         &mut self,
         id: ComputationId,

@@ -1,4 +1,4 @@
-//! Computes how long values are needed. This decides whether a buffer may be overwritten.
+//! Computes how long values are needed. The result decides whether a buffer may be overwritten.
 
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Op};
 
@@ -19,7 +19,8 @@ pub struct ValueLeaf {
 pub struct LeafUses {
     /// For each instruction, the leaves of its value.
     leaves: Vec<Vec<ValueLeaf>>,
-    /// For each instruction, the leaves that it reads. Instructions that pass leaves on read none.
+    /// For each instruction, the leaves that it reads. Instructions that only pass leaves on read
+    /// no leaves.
     reads: Vec<Vec<ValueLeaf>>,
     /// For each instruction, its position in the execution order.
     times: Vec<usize>,

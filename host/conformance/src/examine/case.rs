@@ -37,8 +37,8 @@ pub struct FusionCase {
     expected: OnceLock<Result<Literal, Failure>>,
 }
 
-/// Sizes of typical fusions as `(rows, columns)`. They include zero, one, primes, and sizes below
-/// and above those of a warp, a tile and a block.
+/// Sizes of typical fusions as `(rows, columns)`. The sizes include zero, one, primes, and sizes
+/// below and above those of a warp, a tile and a block.
 const SIZES: [(i64, i64); 6] = [(0, 5), (1, 1), (1, 997), (31, 33), (257, 128), (300, 401)];
 
 impl FusionCase {

@@ -49,7 +49,7 @@ pub struct ExaminationSettings {
     pub seeds: Range<u64>,
     /// Whether typical and impossible fusions are tried before the random fusions.
     pub of_programs: bool,
-    /// Fusions of modules. They are tried before all other fusions.
+    /// Fusions of modules. The emitter is examined with these fusions before all other fusions.
     pub of_modules: Vec<ModuleFusion>,
 }
 
@@ -140,7 +140,7 @@ impl Examination<'_> {
         self.report.taken += usize::from(taken && case.is_possible);
     }
 
-    /// Whether so much went wrong that the remaining fusions are not tried.
+    /// Whether so many checks have failed that the remaining fusions are not tried.
     fn is_hopeless(&self) -> bool {
         let lost = self.broken.iter().filter(|broken| broken.fault.lost).count();
         self.broken.len() >= MOST_FAILURES || lost >= MOST_LOSSES || self.lost_time >= MOST_LOST_TIME

@@ -25,7 +25,7 @@ const MOST_REASONS: usize = 3;
 /// number of the emitter in the registry. Returns equal fusions only once.
 ///
 /// # Errors
-/// If the module cannot be compiled with the emitter, or the emitter accepts no fusion. Also if a
+/// If the module cannot be compiled with the emitter, if the emitter accepts no fusion, or if a
 /// fusion is too large for the interpreter and the simulator.
 pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result<Vec<ModuleFusion>, Failure> {
     let subject = TestedEmitter::new(registry, number);

@@ -22,7 +22,8 @@ pub struct ExaminationReport {
     pub taken: usize,
     /// Numbers of successful checks on each target.
     pub places: BTreeMap<TestedTarget, CheckCounts>,
-    /// Whether NVIDIA's assembler was installed. If so, it has assembled the kernels.
+    /// Whether NVIDIA's assembler was installed. If the assembler was installed, it has assembled
+    /// the kernels.
     pub has_assembler: bool,
     /// The emitter's reasons for declining fusions, each with a count. The most frequent reason
     /// comes first.

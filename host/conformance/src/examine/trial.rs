@@ -101,8 +101,8 @@ pub enum TestedTarget {
     Cpu,
     /// A GPU that the simulator simulates.
     Simt,
-    /// NVIDIA GPUs. Kernels are compiled to PTX and assembled by NVIDIA's assembler. They are not
-    /// run.
+    /// NVIDIA GPUs. Kernels are compiled to PTX and assembled by NVIDIA's assembler. The kernels
+    /// are not run.
     Nvidia,
 }
 
@@ -306,7 +306,7 @@ impl TestedEmitter {
 }
 
 /// Returns the default configuration and a few other configurations. The text of the fusion
-/// determines the choice of these others.
+/// determines the choice of these other configurations.
 fn drawn(case: &FusionCase, configurations: &[Configuration]) -> Vec<Configuration> {
     let others = configurations.get(1..).unwrap_or_default();
     let seed = case.text.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));

@@ -1,5 +1,5 @@
-//! Adds elementwise operations. They occur before, between and after operations that move or
-//! combine elements.
+//! Adds elementwise operations. The operations of this file occur before, between and after
+//! operations that move or combine elements.
 
 use fusebox_core::hlo::{ElementType, FloatFormat};
 

@@ -137,7 +137,7 @@ impl Graph {
         line.is_some_and(|line| line.contains(" parameter(") || line.contains(" constant("))
     }
 
-    /// Completes the fusion. `roots` are its results.
+    /// Completes the fusion. `roots` are the results of the fusion.
     pub fn finish(self, seed: u64, roots: &[Value]) -> Fusion {
         let name = format!("f{seed}");
         let types: Vec<String> = roots.iter().map(|root| shape(root.ty, &root.dims)).collect();

@@ -1,9 +1,9 @@
 //! Builds random fusions of one kind or of any kind. A seed determines the fusion and its inputs.
 //!
 //! A fusion consists of a prologue of elementwise operations, one or several heroes, and an
-//! epilogue. It may also have a side output: the operand of the hero is then also a result. Heroes
-//! are reductions, transposes, concatenations, slices, updates, pads, gathers, scatters, …. A
-//! fusion may have odd sizes, dimensions of size 1, and types of 4 to 64 bits. Elements are small
+//! epilogue. A fusion may also have a side output: the operand of the hero is then also a result.
+//! Heroes are reductions, transposes, concatenations, slices, updates, pads, gathers, scatters, ….
+//! A fusion may have odd sizes, dimensions of size 1, and types of 4 to 64 bits. Elements are small
 //! integers, and the operations are such that no result depends on the order of summation.
 //! Therefore tests can require equal results.
 
@@ -23,21 +23,21 @@ use graph::{Graph, MOST_ELEMENTS, Value, list};
 
 const SIZES: [i64; 23] = [1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 48, 64, 65, 100, 128, 129, 256, 1000, 2049, 4100];
 
-/// Number of usual heroes. [`any`] chooses only from these.
+/// Number of usual heroes. [`any`] chooses only from the usual heroes.
 const HEROES: i64 = 25;
 /// Numbers that identify further heroes, which only [`of_kind`] uses.
 const ROWS_STAY: i64 = HEROES;
 const WHOLE_LINES: i64 = HEROES + 1;
 const SCATTER_ALONE: i64 = HEROES + 2;
 
-/// Returns the fusion that a seed determines. Its heroes can be any usual heroes.
+/// Returns the fusion that a seed determines. The heroes of the fusion can be any usual heroes.
 pub fn any(seed: u64) -> Fusion {
     build(Graph::new(seed, &[]))
 }
 
-/// Returns the fusion that a seed determines. Its heroes are of one kind: `reduce`, `transpose`,
-/// `scatter`, `concatenate`, `dynamic-update-slice` or `input-slices`. For any other kind, the
-/// heroes can be any usual heroes.
+/// Returns the fusion that a seed determines. The heroes of the fusion are of one kind: `reduce`,
+/// `transpose`, `scatter`, `concatenate`, `dynamic-update-slice` or `input-slices`. For any other
+/// kind, the heroes can be any usual heroes.
 pub fn of_kind(kind: &str, seed: u64) -> Fusion {
     let heroes: &[i64] = match kind {
         "reduce" => &[0, 3, 4, 5, 21],
@@ -154,8 +154,8 @@ impl Graph {
         self.push(x.ty, &x.dims, x.bound + of_row.bound, &format!("{operation}({}, {})", x.name, back.name))
     }
 
-    /// Adds two reductions over the same dimensions. The first reduces the operand. The second
-    /// reduces a value that is computed from the operand.
+    /// Adds two reductions over the same dimensions. The first reduction reduces the operand. The
+    /// second reduction reduces a value that is computed from the operand.
     fn reductions_of_one(&mut self, x: &Value) -> Vec<Value> {
         let reduced = self.reduced_dims(x.rank());
         let other = self.chain(x.clone(), 2);

@@ -24,8 +24,8 @@ pub fn exp(x: ComplexPair<'_>) -> ComplexPair<'_> {
     choose(vanishes & undirected, x.real(0.0), result)
 }
 
-/// Computes `e^x - 1`. Its real part is `expm1(re) · cos im - 2 sin²(im / 2)`, without cancellation
-/// near 0.
+/// Computes `e^x - 1`. The real part of the result is `expm1(re) · cos im - 2 sin²(im / 2)`,
+/// without cancellation near 0.
 pub fn expm1(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let e = x.re.expm1();
     let (cos, sin) = (x.im.cos(), x.im.sin());

@@ -1,5 +1,5 @@
-//! Inverse functions of complex numbers, after Kahan. They use square roots of the distances to ±1,
-//! so that the sign of a zero selects the side of a branch cut.
+//! Inverse functions of complex numbers, after Kahan. The formulas use square roots of the
+//! distances to ±1, so that the sign of a zero selects the side of a branch cut.
 
 use fusebox_core::builder::Term;
 

@@ -5,8 +5,8 @@ use fusebox_core::hlo::{BinaryOp, ElementType, Instruction, Op, Shape};
 
 use super::{binary, bits, compare, constant, convert, unary};
 
-/// Writes an instruction whose operands are scalars of these types. Returns its value, or the
-/// reason why the instruction has no elementwise form.
+/// Writes an instruction whose operands are scalars of these types. Returns the instruction's
+/// value, or the reason why the instruction has no elementwise form.
 pub fn operation(
     b: &mut FunctionBuilder,
     instruction: &Instruction,

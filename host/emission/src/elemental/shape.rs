@@ -68,8 +68,8 @@ pub fn pad(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Res
     }
 }
 
-/// Writes a `dynamic-update-slice`. The reads are the update and the operand. Each of the two is
-/// missing if no index reads it.
+/// Writes a `dynamic-update-slice`. The reads are the update and the operand. The update or the
+/// operand is missing if no index reads it.
 pub fn dynamic_update_slice(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let ([update, operand], [inside, outside]) = (reads.operands, reads.recipe.branches.as_slice()) else {
         return Ok(reads.operands.first().cloned().unwrap_or_default());

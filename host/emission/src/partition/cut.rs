@@ -123,9 +123,9 @@ impl<'m> Partition<'m> {
         Ok(())
     }
 
-    /// Returns the scope in which to compute an instruction that readers in `scope` need. This is
-    /// `scope` itself or, if `scope` is nested deeply, the outermost possible scope. Returns `None`
-    /// if the instruction needs another function.
+    /// Returns the scope in which to compute an instruction that readers in `scope` need. The scope
+    /// is `scope` itself or, if `scope` is nested deeply, the outermost possible scope. Returns
+    /// `None` if the instruction needs another function.
     fn with_room(&self, id: InstrId, scope: ScopeId, token: &[IndexId], by_one: bool) -> Option<ScopeId> {
         let is_shallow = |scope: ScopeId| self.scope(scope).depth < MAX_DEPTH;
         // A function that was just started always takes its first instruction.

@@ -217,7 +217,7 @@ impl<'m> Partition<'m> {
 
     /// Returns the scope that can compute a value for readers in scopes `a` and `b`. If the two
     /// readers are under different conditions, the value is computed outside of these conditions.
-    /// This is possible only if the value's index is always within bounds.
+    /// Computing the value there is possible only if the value's index is always within bounds.
     fn common_scope(&self, a: ScopeId, b: ScopeId, instruction: InstrId, token: &Token) -> Option<ScopeId> {
         if self.scope(a).function != self.scope(b).function {
             return None;
@@ -246,7 +246,7 @@ impl<'m> Partition<'m> {
 
     /// Returns the outermost scope around `scope` in which an instruction can be computed at an
     /// index. If only the conditions around `scope` keep the index within bounds, this is `scope`
-    /// itself. Otherwise this is the innermost scope that the index needs.
+    /// itself. Otherwise the result is the innermost scope that the index needs.
     fn outermost(&self, instruction: InstrId, scope: ScopeId, token: &[IndexId]) -> ScopeId {
         if !self.is_within_bounds(instruction, token) {
             return scope;

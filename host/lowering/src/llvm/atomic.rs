@@ -1,4 +1,5 @@
-//! Builds atomic instructions. Only the fence orders other memory accesses.
+//! Builds atomic instructions. The fence orders other memory accesses; the other instructions do
+//! not.
 
 use llvm_sys::core::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};

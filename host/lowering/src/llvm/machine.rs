@@ -173,8 +173,8 @@ struct Host {
     processor: String,
 }
 
-/// Returns the description of this machine. It is queried only once, because each feature query is
-/// a call to the hypervisor.
+/// Returns the description of this machine. The description is queried only once, because each
+/// feature query is a call to the hypervisor.
 fn host() -> &'static Host {
     static HOST: OnceLock<Host> = OnceLock::new();
     HOST.get_or_init(|| {
@@ -209,8 +209,8 @@ fn is_for_code(feature: &str) -> bool {
 /// Enables vectors as wide as the registers. On all of Intel's processors LLVM prefers vectors of
 /// 256 bits to vectors of 512 bits. The reason is that the first processors with vectors of 512
 /// bits lowered their clock for these vectors. Processors from Ice Lake on do not lower their
-/// clock; the feature VBMI2 identifies these processors. On them, a compute-bound kernel takes a
-/// quarter to a third less time with 512 bits.
+/// clock; the feature VBMI2 identifies these processors. On these processors, a compute-bound
+/// kernel takes a quarter to a third less time with 512 bits.
 fn with_full_vectors(features: String) -> String {
     let later = features.split(',').any(|feature| feature == "+avx512vbmi2");
     if later { features + ",-prefer-256-bit" } else { features }
@@ -308,8 +308,8 @@ pub(crate) use backend;
 mod tests {
     use super::*;
 
-    /// LLVM may use the instruction sets that executables name, and tile registers, which only
-    /// kernels request. A feature that begins with `prefer-` is not an instruction set.
+    /// Checks that LLVM may use only instruction sets that executables name, and tile registers,
+    /// which only kernels request. A feature that begins with `prefer-` is not an instruction set.
     #[test]
     fn code_is_compiled_for_no_feature_that_an_executable_would_not_name() {
         let named = host_instruction_sets(&[]);

@@ -233,14 +233,14 @@ impl Module {
         }
     }
 
-    /// Returns the function of this name.
+    /// Returns the function with this name.
     pub(crate) fn function(&self, name: &str) -> Option<Val> {
         // SAFETY: the module is alive and the name is zero-terminated.
         let function = unsafe { LLVMGetNamedFunction(self.module, c_string(name).as_ptr()) };
         (!function.is_null()).then_some(Val(function))
     }
 
-    /// Returns the function of this name if it exists and has a use.
+    /// Returns the function with this name, if the function exists and has a use.
     pub(crate) fn used_function(&self, name: &str) -> Option<Val> {
         // SAFETY: the module is alive, the name is zero-terminated, and uses are read only if the
         // function exists.

@@ -65,7 +65,7 @@ const EXP2_F64: [f64; 12] = [
     2.574181348282624e-11,
 ];
 
-/// ln 2 as a sum of two numbers. The first has 10 significant bits.
+/// ln 2 as a sum of two numbers. The first number has 10 significant bits.
 pub(super) const LN_2_HIGH_F32: f64 = 0.693359375;
 pub(super) const LN_2_LOW_F32: f64 = -2.12194440e-4;
 

@@ -31,7 +31,7 @@ pub enum LibraryError {
     #[error("the math library defines no function `@{0}`; symbols come from `math::symbol_for`")]
     UnknownFunction(String),
     /// A formula is invalid.
-    #[error("the math library is at fault")]
+    #[error("a formula of the math library is invalid")]
     Formula(#[from] BuildError),
 }
 

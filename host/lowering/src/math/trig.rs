@@ -172,7 +172,8 @@ fn reduce_moderate(magnitude: Term<'_>) -> [Term<'_>; 3] {
 }
 
 /// Computes `m · 2/π` modulo 4, where `m` is the argument's mantissa and 192 bits represent 2/π.
-/// The exponent selects these bits. Reduces the argument with the product.
+/// The exponent selects these bits. The product gives the quarter turns and the remainder of the
+/// argument.
 fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let bits = magnitude.to_bits();
     let mantissa = (bits & 0x000f_ffff_ffff_ffff_i64) | 0x0010_0000_0000_0000_i64;

@@ -16,7 +16,7 @@ use crate::{llvm, mlir};
 unsafe extern "C" {
     /// Adds the translations of the dialects `builtin` and `llvm` (`mlir/passes.cpp`).
     fn fusebox_insert_translations(registry: MlirDialectRegistry);
-    /// States facts about loops that the conversions lose (`mlir/passes.cpp`).
+    /// Restores facts about loops that the conversions drop (`mlir/passes.cpp`).
     fn fusebox_annotate_loops(module: MlirOperation);
 }
 
@@ -46,7 +46,8 @@ impl Conversions {
         Conversions { context }
     }
 
-    /// Converts functions for the machine of an LLVM module. `name` names the functions in errors.
+    /// Converts functions for the machine of an LLVM module. `name` identifies the functions in
+    /// error messages.
     ///
     /// # Errors
     /// MLIR's diagnostics.

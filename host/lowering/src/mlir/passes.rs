@@ -36,7 +36,7 @@ impl MlirPasses {
     /// Reads `STAGE=PIPELINE`.
     ///
     /// # Errors
-    /// If the kernel IR has no stage of this name, or if the pipeline is invalid for MLIR.
+    /// If the kernel IR has no stage with this name, or if the pipeline is invalid for MLIR.
     pub fn parse(text: &str) -> Result<MlirPasses, LoweringError> {
         let stage_of = |name: &str| Stage::OF_KERNEL_IR.into_iter().find(|it| it.name() == name);
         let parts = text.split_once('=').and_then(|(stage, pipeline)| Some((stage_of(stage)?, pipeline)));
@@ -92,7 +92,7 @@ impl MlirPasses {
     /// Runs the passes that belong to the kernel's stage, in their order.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     pub fn run_all(all: &[MlirPasses], kernel: &mut Rewritten<'_>) -> Result<(), LoweringError> {
         let of_stage = all.iter().filter(|passes| passes.stage == kernel.stage);
         of_stage.into_iter().try_for_each(|passes| passes.run(kernel.kernel, kernel.functions))

@@ -1,9 +1,9 @@
 //! Inlines subgraph functions that are called once, that are small, or whose copies are small in
 //! total.
 //!
-//! Inlining works from callees to callers, so it visits each function once. It visits the callers
-//! of a function when the final size of this function is known. LLVM's own inliner may still inline
-//! the remaining functions.
+//! Inlining works from callees to callers, so it visits each function once. Inlining visits the
+//! callers of a function when the final size of this function is known. LLVM's own inliner may
+//! still inline the remaining functions.
 
 use std::collections::{HashMap, HashSet};
 

@@ -10,8 +10,8 @@
 //! scalars   narrow floats are integers, complex numbers two floats, functions calls of the math library
 //! ```
 //!
-//! The output of each stage is kernel IR too. Its text is MLIR, which can be parsed again.
-//! [`crate::lower`] can resume lowering from this text.
+//! The output of each stage is kernel IR too. The text of the output is MLIR, which can be parsed
+//! again. [`crate::lower`] can resume lowering from this text.
 
 mod indices;
 mod inline;

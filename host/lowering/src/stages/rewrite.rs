@@ -2,8 +2,8 @@
 //! operation.
 //!
 //! A stage represents a value of the source function by a *slot*, which holds any number of values
-//! of the new function. A stage rewrites single operations. It also defines the types in which
-//! values cross the borders of regions. This module rewrites control flow for all stages.
+//! of the new function. A stage rewrites single operations. The stage also defines the types in
+//! which values cross the borders of regions. This module rewrites control flow for all stages.
 
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
 
@@ -30,7 +30,7 @@ pub(crate) struct LoopHead {
     pub(crate) own: Vec<Type>,
 }
 
-/// A rewritten branch. `slots` and `values` are two representations of its results.
+/// A rewritten branch. `slots` and `values` are two representations of the branch's results.
 pub(crate) struct Branch<S> {
     slots: Vec<S>,
     values: Vec<Value>,
@@ -359,7 +359,7 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// Rewrites `scf.while`. Calls `turn` before it writes the body.
+    /// Rewrites `scf.while`. Calls `turn` before the body is written.
     fn while_loop(&mut self, op: &'s Operation, turn: impl FnOnce(&mut Self)) -> Done {
         let [condition, body] = op.regions.as_slice() else {
             return Unsupported::because("it has no condition or no body");

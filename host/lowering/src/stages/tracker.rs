@@ -84,9 +84,9 @@ impl Tracker {
     }
 
     /// Whether `direct`, the results of a map computed from its operands' values, takes fewer
-    /// operations than `results`, computed from the operands' expressions. Simplification rules may
-    /// rewrite the operands' expressions, so that each map in a chain repeats more operations of
-    /// its predecessors.
+    /// operations than `results`, computed from the operands' expressions. Without a cut,
+    /// simplification rules may rewrite the operands' expressions, so that each map in a chain
+    /// repeats more operations of the maps before it.
     pub(crate) fn is_better_cut(&mut self, results: &[Ix], direct: &[Ix]) -> bool {
         // Operands have other uses too, so their values are available anyway.
         let composed = self.algebra.operations_beyond(&mut self.computed, results);

@@ -8,8 +8,8 @@ use crate::{llvm, optimize};
 
 pub(super) const FAMILY: Family = Family { names: "cpu, cpu,-amx, cpu,-avx512", named };
 
-/// Returns the target of a name. A suffix of the name removes features, in LLVM's notation. The
-/// target's code then also runs on processors that lack these features.
+/// Returns the target with this name. A suffix of the name removes features, in LLVM's notation.
+/// The target's code then also runs on processors that lack these features.
 fn named(name: &str) -> Option<TargetInfo> {
     match name {
         "cpu" => Some(info()),

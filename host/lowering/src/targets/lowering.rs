@@ -1,4 +1,4 @@
-//! The two ways from the last stage of the kernel IR to LLVM IR.
+//! The two translations of the last stage of the kernel IR to LLVM IR.
 
 use crate::error::LoweringError;
 
@@ -9,7 +9,7 @@ pub enum Lowering {
     #[default]
     Fusebox,
     /// MLIR's conversions to its dialect `llvm`, and its translation of this dialect to LLVM IR.
-    /// Only for kernels of the cpu.
+    /// This lowering is only for kernels of the cpu.
     Mlir,
 }
 
@@ -25,10 +25,10 @@ impl Lowering {
         }
     }
 
-    /// Returns the lowering of this name.
+    /// Returns the lowering with this name.
     ///
     /// # Errors
-    /// If there is no lowering of this name.
+    /// If there is no lowering with this name.
     pub fn parse(name: &str) -> Result<Lowering, LoweringError> {
         Lowering::ALL.into_iter().find(|it| it.name() == name).ok_or_else(|| {
             let names = Lowering::ALL.map(Lowering::name).join(", ");

@@ -1,5 +1,5 @@
-//! Targets. Each family of targets has a file. This file describes each target of the family by a
-//! [`TargetInfo`]. The present file lists the families.
+//! Targets. Each family of targets has a separate file. The file of a family describes each target
+//! of the family by a [`TargetInfo`]. The file `mod.rs` lists the families.
 
 mod amdgpu;
 mod cpu;
@@ -28,7 +28,7 @@ const FAMILIES: [Family; 4] = [cpu::FAMILY, simt::FAMILY, nvptx::FAMILY, amdgpu:
 struct Family {
     /// Names of the targets, for messages.
     names: &'static str,
-    /// Returns the target of a name.
+    /// Returns the target with this name.
     named: fn(&str) -> Option<TargetInfo>,
 }
 
@@ -64,7 +64,7 @@ impl Target {
         Target(Arc::new(nvptx::info(capability)))
     }
 
-    /// Returns the target of a name, which is one of [`Target::names`].
+    /// Returns the target with this name, which is one of [`Target::names`].
     pub fn named(name: &str) -> Option<Target> {
         FAMILIES.iter().find_map(|family| (family.named)(name)).map(|info| Target(Arc::new(info)))
     }
@@ -282,7 +282,8 @@ pub(crate) type Assembled = fn(&TargetInfo, String) -> Result<Code, LoweringErro
 /// Settings of LLVM's code generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Backend {
-    /// Checks the settings. LLVM itself would only warn about wrong settings and use others.
+    /// Checks the settings. LLVM itself would only warn about wrong settings and use other
+    /// settings.
     pub(crate) check: fn(&TargetInfo) -> Result<(), String>,
     /// Converts LLVM's output to code, if the output is assembly. `None` if the output is an
     /// object.
@@ -293,7 +294,7 @@ pub(crate) struct Backend {
     pub(crate) triple: Option<&'static str>,
     pub(crate) processor: String,
     pub(crate) features: String,
-    /// Prefixes of names of features in LLVM. A feature of this machine is excluded if its name has
+    /// Prefixes of LLVM's names of features. A feature of this machine is excluded if its name has
     /// one of these prefixes.
     pub(crate) without: &'static [&'static str],
 }

@@ -13,13 +13,14 @@ use crate::math as library;
 use crate::math_versions::name_of;
 use crate::targets::TargetInfo;
 
-/// Attribute of every `scf.for`: the wish for the loop, which may be empty. The conversion of the
-/// loop copies it to the jump that closes the loop, where `mlir/passes.cpp` reads it.
+/// Attribute of every `scf.for`: the restriction for the loop, which may be empty. The conversion
+/// of the loop copies the attribute to the jump that closes the loop, where `mlir/passes.cpp` reads
+/// it.
 pub(super) const LOOP: &str = "llvm.loop_annotation";
 
 pub(super) type Outcome<'s> = Result<(), (Option<&'s Operation>, Unsupported)>;
 
-/// The text of a kernel, as far as it is written.
+/// The part of a kernel's text that has been written so far.
 pub(super) struct Kernel<'k> {
     pub(super) name: &'k str,
     pub(super) target: &'k TargetInfo,
@@ -254,8 +255,8 @@ impl<'s> Body<'_, '_, 's> {
         self.nested(op, &[(LOOP.into(), annotation)], before_end, &names(&op.operands))
     }
 
-    /// Writes a choice by an index. MLIR's conversion drops all but 32 bits of the index, so an
-    /// index that has more is replaced by one that selects the default.
+    /// Writes a choice by an index. MLIR's conversion keeps only 32 bits of the index, so this
+    /// function replaces a larger index by a number that selects the default.
     fn index_switch(&mut self, op: &'s Operation) -> Done {
         let cases = op.integers("cases").unwrap_or_default();
         if cases.iter().any(|case| !(0..i64::from(i32::MAX)).contains(case)) {
@@ -363,8 +364,8 @@ impl<'s> Body<'_, '_, 's> {
         Ok(format!("({}) -> ({})", types(&op.operands)?, types(&op.results)?))
     }
 
-    /// Writes an operation with one result, which the source function does not have. Returns the
-    /// name of the result.
+    /// Writes an operation with one result, both of which have no counterpart in the source
+    /// function. Returns the name of the result.
     pub(super) fn result_of(&mut self, operation: &str) -> String {
         let name = self.fresh_name();
         self.line(&format!("{name} = {operation}"));

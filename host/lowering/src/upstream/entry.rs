@@ -8,8 +8,8 @@ use crate::hints::{Buffer, named, only_reads};
 use crate::math as library;
 use crate::stages::{Facts, KernelFunctions};
 
-/// Returns the name of the function with a kernel's operations. Its parameters are the buffers, the
-/// id of a block and the id of a thread.
+/// Returns the name of the function with a kernel's operations. The parameters of this function are
+/// the buffers, the id of a block and the id of a thread.
 pub(super) fn name_of_body(kernel: &str) -> String {
     format!("{kernel}.body")
 }

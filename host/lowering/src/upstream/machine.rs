@@ -171,7 +171,8 @@ mod tests {
 }) {sym_name = "k", function_type = (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> (), fusebox.entry} : () -> ()
 "#;
 
-    /// Converts a kernel, also on a machine without tile registers. LLVM IR needs none.
+    /// Converts a kernel. The conversion also works on a machine without tile registers, because
+    /// the conversion only generates LLVM IR.
     fn converted(kernel: &KernelSource, products: NarrowProducts) -> Result<String, String> {
         let info = TargetInfo { tile_products: products, ..Target::cpu().info().clone() };
         let llvm = Module::new("tiles");

@@ -5,7 +5,7 @@ use fusebox_core::ir::{Attribute, Float, OpKind, Operation, Scalar, Type, Value}
 use super::body::{Body, name, type_text};
 use crate::error::{Done, Required, Unsupported};
 
-/// The place of an access.
+/// The address of an access.
 pub(super) struct Address {
     pub(super) pointer: String,
     alignment: i64,

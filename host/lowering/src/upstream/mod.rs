@@ -37,15 +37,15 @@ const CALLED: [&str; 4] = [r#""noinline""#, PURE[0], PURE[1], PURE[2]];
 /// Attributes of functions of the math library that kernels copy.
 const COPIED: [&str; 2] = [r#""alwaysinline""#, r#""nounwind""#];
 
-/// The kernels of a batch, as far as this lowering has written them.
+/// The kernels of a batch that this lowering has written so far.
 pub(crate) struct Upstream<'t> {
     conversions: Conversions,
     target: &'t TargetInfo,
     definitions: Definitions<'t>,
     /// Functions of the math library that kernels use, and whether they are called or copied.
     math: BTreeSet<(&'static str, bool)>,
-    /// Functions of vectors that are declared, with the scalar function that is computed in each
-    /// lane.
+    /// Declared vector versions of math functions, with the scalar function that is computed in
+    /// each lane.
     vector_math: Vec<(String, Function)>,
     /// Text of the functions in the dialect `llvm`, if it is wanted.
     pub(crate) text: Option<String>,
@@ -123,7 +123,8 @@ impl<'t> Upstream<'t> {
         Ok(())
     }
 
-    /// Defines the functions of vectors that the vectoriser has chosen, and returns them.
+    /// Defines the vector versions of math functions that the vectoriser has chosen, and returns
+    /// them.
     pub(crate) fn add_vector_math(&mut self, llvm: &Module) -> Result<Vec<Val>, LoweringError> {
         let declared = std::mem::take(&mut self.vector_math);
         let chosen: Vec<_> = declared.into_iter().filter(|(name, _)| llvm.used_function(name).is_some()).collect();

@@ -6,7 +6,7 @@ use super::function::Body;
 use crate::error::{Done, Unsupported};
 use crate::llvm::{AtomicOp, IntPredicate, Op};
 
-/// Returns LLVM's atomic operation for the kernel IR's operation of this name.
+/// Returns LLVM's atomic operation for the kernel IR's operation with this name.
 fn combination(name: &str) -> Option<AtomicOp> {
     Some(match OpKind::of_name(name)? {
         OpKind::AddF => AtomicOp::LLVMAtomicRMWBinOpFAdd,

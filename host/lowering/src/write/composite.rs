@@ -14,12 +14,12 @@ use crate::{Composite, Step};
 
 /// Maximum number of operations of a kernel that is inlined at several calls.
 const REPEATED: usize = 400;
-/// Maximum number of inlined operations of a composite. Further calls remain calls, because the
+/// Maximum number of inlined operations of a composite. Further calls are not inlined, because the
 /// time of LLVM's passes grows faster than the number of operations.
 const MOST: usize = 20_000;
 
 impl Translation<'_> {
-    /// Writes composites. Their kernels must already be written.
+    /// Writes composites. The kernels that the composites call must already be written.
     pub(crate) fn add_composites(&mut self, composites: &[Composite]) -> Result<(), LoweringError> {
         let inlined = inlined(composites, &self.callees);
         for (composite, inlined) in composites.iter().zip(&inlined) {

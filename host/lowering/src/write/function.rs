@@ -78,7 +78,8 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         Ok(())
     }
 
-    /// Writes the operations of a region. Returns the values of its terminator's operands.
+    /// Writes the operations of a region. Returns the values of the operands of the region's
+    /// terminator.
     pub(super) fn region(&mut self, region: &'s Region) -> Done<Vec<Val>> {
         let Some((end, operations)) = region.operations.split_last() else { return Ok(Vec::new()) };
         for op in operations {

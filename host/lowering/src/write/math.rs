@@ -1,5 +1,6 @@
 //! Writes functions of the math library. Kernels inline these functions. If inlining would make a
-//! kernel too long, the kernel instead calls the functions, and their versions for vectors.
+//! kernel too long, the kernel calls the functions instead, and the vector versions of the
+//! functions.
 //!
 //! An attribute lists the names of the vector functions for LLVM's vectoriser. The vectoriser
 //! chooses the number of lanes. Before the vectoriser runs, vector functions are only declared.
@@ -19,7 +20,7 @@ use crate::stages::StageError;
 /// LLVM's number of the attribute for functions that neither read nor write memory.
 const NO_MEMORY: u64 = 0;
 
-/// A declared function of vectors.
+/// A declared vector version of a math function.
 pub(super) struct VectorFunction {
     name: String,
     lanes: u32,
@@ -62,7 +63,8 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// Defines the functions of vectors that the vectoriser has chosen, and returns them.
+    /// Defines the vector versions of math functions that the vectoriser has chosen, and returns
+    /// them.
     pub(crate) fn add_vector_math(&mut self) -> Result<Vec<Val>, LoweringError> {
         let mut defined = Vec::new();
         for VectorFunction { name, lanes, scalar } in std::mem::take(&mut self.vector_math) {

@@ -43,7 +43,8 @@ pub(crate) struct Translation<'t> {
     math: BTreeMap<(&'static str, bool), Declared>,
     /// Functions of the math library in the lowest form of kernel IR.
     definitions: Definitions<'t>,
-    /// Vector functions that are declared. They are defined after the vectoriser has run.
+    /// Vector functions that are declared. The bodies of these functions are written after the
+    /// vectoriser has run.
     vector_math: Vec<VectorFunction>,
     /// Whether the current kernel calls math functions instead of inlining them.
     is_math_called: bool,

@@ -23,10 +23,10 @@ pub enum ServeError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// A pipe broke, or the system refused a limit.
-    #[error("the pipe to the host: {0}")]
+    #[error("input or output of the isolated process failed: {0}")]
     Pipe(#[from] io::Error),
     /// The second confinement failed, although the first one succeeded.
-    #[error("confining it: {0}")]
+    #[error("cannot confine the process: {0}")]
     Confinement(#[from] seccompiler::Error),
 }
 
@@ -79,9 +79,10 @@ pub fn serve_library(
 }
 
 /// Ends this process and all processes that the plugin started as soon as the host has ended, which
-/// closes the other end of standard input. A running request is interrupted, too. (The system can
-/// also send a signal at the death of a parent. But this signal comes when the thread that started
-/// this process ends, which may be long before the host ends.)
+/// closes the other end of standard input. A running request is interrupted, too.
+///
+/// The system can also send a signal at the death of a parent. But this signal comes when the
+/// thread that started this process ends, which may be long before the host ends.
 fn end_with_the_host() -> io::Result<()> {
     let watch = || {
         let input = io::stdin();

@@ -16,7 +16,7 @@ pub enum Phase {
     /// The loader reads the library and the libraries that it depends on, and runs their
     /// constructors.
     Loading,
-    /// The plugin answers requests. All its code is in memory.
+    /// The plugin answers requests. All code of the plugin is in memory.
     Serving,
 }
 
@@ -128,8 +128,8 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_nanosleep,
 ];
 
-/// Calls that find and read files, with the permissions of the process. None of them changes a
-/// file.
+/// Calls that find and read files, with the permissions of the process. None of these calls changes
+/// a file.
 const LOADING: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_access,

@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// length may be wrong.
 const CHUNK: usize = 64 << 10;
 
-/// One end of a pipe. Its reads and writes do not block.
+/// One end of a pipe. Reads from the pipe and writes to the pipe do not block.
 pub struct Pipe<T>(T);
 
 /// Reason why a frame was not transferred.

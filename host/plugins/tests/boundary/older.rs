@@ -78,8 +78,8 @@ const DEEDS: [(&str, &str); 9] = [
     ("refuse", "not today [at root]"),
     ("out_of_bounds", "of shape [64]: element [64] is outside of [64]"),
     ("overlap", "is reached twice"),
-    ("too_many_threads", "the number of threads in a block is 1048576, the device allows 1 to 1024"),
-    ("empty", "its kernel is wrong: it has no text"),
+    ("too_many_threads", "the number of threads in a block is 1048576, but the device allows 1 to 1024"),
+    ("empty", "the kernel is wrong: it has no text"),
     ("foreign_symbol", "function `someone_else.f`: the name must be `foreign_symbol.`"),
 ];
 

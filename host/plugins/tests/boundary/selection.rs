@@ -126,7 +126,7 @@ fn what_those_in_charge_decline_goes_to_the_others_unless_it_must_not() {
     let (choice, reason) = declined.declined.unwrap();
     assert_eq!(choice, 0);
     let error = selection_with(&registry, "f", &["loop=row-reduce"], true).unwrap_err().to_string();
-    assert!(error.contains("does not take fusion f") && error.contains(&reason), "{error}");
+    assert!(error.contains("does not accept fusion f") && error.contains(&reason), "{error}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn an_emitter_that_fails_is_left_out_and_recorded() {
 fn a_forced_emitter_that_fails_is_an_error() {
     let registry = registry();
     let error = selection(&registry, "panic_in_consider", &["loop=hostile@0.1.0"]).unwrap_err().to_string();
-    assert!(error.contains("chosen by `loop=hostile@0.1.0`, does not take fusion panic_in_consider"), "{error}");
+    assert!(error.contains("chosen by `loop=hostile@0.1.0`, does not accept fusion panic_in_consider"), "{error}");
     assert!(error.contains("it panicked: considered and found wanting"), "{error}");
 }
 

@@ -118,7 +118,7 @@ fn line(row: &FaultyPlugin) -> String {
     let in_process = if row.in_process {
         said(row, |registry, library| registry.load_library(library).map(drop))
     } else {
-        "takes the host along".into()
+        "also ends the host".into()
     };
     if in_process == isolated.replace(", isolated)", ")") {
         format!("| {} | {in_process} | the same |\n", row.title)
@@ -129,22 +129,28 @@ fn line(row: &FaultyPlugin) -> String {
 
 const HEAD: &str = "# Plugins that fail
 
-What is said of a plugin that misbehaves. With `--load`, or out of a folder, the message is a warning, and the next emitter makes the
-kernel; with `--emitter` it is an error. PLUGIN is the file. Isolated ones had 10 s and 1 GiB here. Written by
-`host/plugins/tests/boundary/table.rs`.
+The table shows the message of fusebox for each fault that a plugin can have. If `--load` or a folder names the plugin,
+the message is a warning, and the emitter with the next larger predicted time builds the kernel. If `--emitter` names the
+plugin, the message is an error. PLUGIN stands for the path of the plugin's file. For this table, isolated processes had
+limits of 10 s and 1 GiB. The test `host/plugins/tests/boundary/table.rs` writes this page.
 
 | plugin | in process | `--isolate` |
 | --- | --- | --- |
 ";
 
 const TAIL: &str = "
-A plugin does not say how good it is: the host predicts the time of its plan, so there is no price that wins everything.
+A plugin does not rate its own kernels. The host predicts the time of each plan, so a plugin cannot win every comparison by
+a false statement.
 
-What can be used is used: each answer is checked by itself, and what a kernel does is seen only where it runs. Races, accesses out of
-bounds and loops without end are caught with `--target simt`, whose report names kernel, emitter and instruction; a wrong result by
-`fusebox run --check`, which compares with the interpreter, and by `fusebox ab`, which judges results before it measures; another answer each
-time by asking twice. After a wrong result on the cpu, `run --check` and `bisect` run the same on the simulator and tell its report.
-`fusebox check-emitter` does all three, on fusions of its own and those of your modules: run it before you trust a plugin.
+The host checks each answer of a plugin separately, and uses every answer that passes the checks. But some faults appear only
+when the kernel runs, or when a question is repeated. The simulator (`--target simt`) finds races, accesses out of bounds
+and endless loops; its report names the kernel, the emitter and the instruction. `fusebox run --check` finds wrong results
+by comparing them with the interpreter's. `fusebox ab` checks results before it measures times. If a result on the cpu is
+wrong, `run --check` and `bisect` repeat the run on the simulator and print the simulator's report.
+
+`fusebox check-emitter` makes all these checks, on generated fusions and on the fusions of your modules. `check-emitter`
+also asks each question twice, and reports a plugin whose two answers differ. Run this command before you trust a
+plugin.
 ";
 
 #[test]

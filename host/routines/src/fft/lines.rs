@@ -85,7 +85,7 @@ impl<T: TransformReal> LineTransform for ComplexLine<T> {
 }
 
 /// Transform of a real line of length `n`. The result consists of the first `n/2+1` elements of the
-/// complex transform. They determine the other elements.
+/// complex transform. These elements determine all other elements of the transform.
 pub(super) struct FromRealLine<T> {
     plan: Arc<dyn RealToComplex<T>>,
 }

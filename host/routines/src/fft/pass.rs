@@ -12,7 +12,8 @@ use crate::{RoutineError, Workers, scratch, try_for_each};
 /// to distribute among threads.
 const PART: usize = 1 << 13;
 /// Number of interleaved lines that are gathered at once. The elements with equal index in these
-/// lines are adjacent. They fill at least two cache lines, because an element has at least 8 bytes.
+/// lines are adjacent. These elements fill at least two cache lines, because an element has at
+/// least 8 bytes.
 const BLOCK: usize = 16;
 
 /// Transforms the middle dimension of an array of shape `(outer, length, inner)`. The output has

@@ -73,8 +73,9 @@ pub(super) fn syevd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
 }
 
 /// Singular values and optional singular vectors. The first result is the matrix that LAPACK
-/// overwrites. Here it is always zero. The other results are the singular values in descending
-/// order, the left singular vectors, the adjoint of the right singular vectors, and a status.
+/// overwrites. In fusebox, this first result is always zero. The other results are the singular
+/// values in descending order, the left singular vectors, the adjoint of the right singular
+/// vectors, and a status.
 #[derive(Debug)]
 struct SingularValues<T> {
     rows: usize,

@@ -47,8 +47,8 @@ pub(crate) enum EigenvectorSide {
     Right,
 }
 
-/// A quasi-triangular matrix. Its diagonal blocks have one or two rows. Below the diagonal, only
-/// the diagonal blocks of two rows have a nonzero element.
+/// A quasi-triangular matrix. The diagonal blocks of the matrix have one or two rows. Below the
+/// diagonal, only the diagonal blocks of two rows have a nonzero element.
 pub(crate) struct SchurForm<'a, E: Scalar> {
     t: &'a Matrix<E>,
     /// Minimum magnitude of a pivot. A smaller pivot is replaced by this value.

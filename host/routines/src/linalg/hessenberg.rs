@@ -9,7 +9,7 @@ use crate::{RoutineError, Workers, scratch};
 
 /// Replaces a matrix by its Hessenberg form. Stores the tails of the reflectors below the first
 /// subdiagonal. Outside rows and columns `low..high`, the matrix must already be upper triangular.
-/// Returns the taus. Their number is one less than the number of rows.
+/// Returns the taus. The number of taus is one less than the number of rows.
 pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>, low: usize, high: usize) -> Result<Vec<T>, RoutineError> {
     let mut taus = scratch(a.rows().saturating_sub(1))?;
     let mut products = scratch(a.rows())?;
@@ -63,8 +63,8 @@ pub(crate) fn expand<T: Scalar>(
     Ok(q)
 }
 
-/// Returns the product of the reflectors that [`reduce`] has computed. Their tails are below the
-/// first subdiagonal of `a`.
+/// Returns the product of the reflectors that [`reduce`] has computed. The tails of the reflectors
+/// are below the first subdiagonal of `a`.
 pub(crate) fn unitary_below<T: Scalar>(
     a: &Matrix<T>,
     taus: &[T],

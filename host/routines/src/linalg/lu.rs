@@ -60,8 +60,9 @@ fn columns<T: Scalar>(
     Ok(())
 }
 
-/// Eliminates the factorised columns `start..middle` from columns `middle..end`. For this, computes
-/// rows `start..middle` of U, and subtracts the product of L and these rows from the rows below.
+/// Eliminates the factorised columns `start..middle` from columns `middle..end`. First computes
+/// rows `start..middle` of U, and then subtracts the product of L and these rows from the rows
+/// below.
 fn update<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,

@@ -164,8 +164,8 @@ pub(crate) struct ColumnPivots<T> {
 }
 
 /// Factorises as [`factorise`] does, but also exchanges columns, so that the magnitudes on the
-/// diagonal of R decrease. Columns for which `fixed` returns true come first. Their diagonal
-/// elements may have any magnitude.
+/// diagonal of R decrease. Columns for which `fixed` returns true come first. The diagonal elements
+/// of these columns may have any magnitude.
 pub(crate) fn factorise_pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> ColumnPivots<T> {
     wide(
         #[inline(always)]

@@ -6,7 +6,7 @@ use super::scalar::{Scalar, real};
 use super::vectors::{add_multiple, inner_product, subtract_multiple, wide};
 use crate::{RoutineError, scratch};
 
-/// The real tridiagonal form of a Hermitian matrix. Also the taus of the reflectors that reduce the
+/// The real tridiagonal form of a Hermitian matrix, and the taus of the reflectors that reduce the
 /// matrix to this form.
 #[derive(Debug)]
 pub(crate) struct TridiagonalForm<T: Scalar> {

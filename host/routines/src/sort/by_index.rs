@@ -174,7 +174,7 @@ struct Sorter {
     /// lines, and a lane holds one line.
     rows: Vec<[u64; LANES]>,
     /// For each of the lines that are sorted together, one word per element. Before the sort, this
-    /// word is the value of the chunk of keys. After the sort, it is a position.
+    /// word is the value of the chunk of keys. After the sort, the word is a position.
     lanes: Vec<u32>,
 }
 

@@ -144,7 +144,7 @@ impl ByValues {
         Ok(())
     }
 
-    /// Sorts several lines at once, one per vector lane. For this, the elements are transposed, in
+    /// Sorts several lines at once, one per vector lane. The elements are first transposed, in
     /// squares that fit into the L1 cache.
     fn lines_in_lanes<B: CodeWord>(
         &self,

@@ -3,7 +3,7 @@
 //!
 //! Recognises the lexicographic comparators that frameworks write. Such a comparator compares
 //! several pairs of values, and the first pair with different values decides. Before the
-//! comparison, it may replace all NaNs by one NaN, and zeros of both signs by one zero.
+//! comparison, the comparator may replace all NaNs by one NaN, and zeros of both signs by one zero.
 
 use fusebox_core::hlo::{
     ArrayShape, BinaryOp, Comparison, ComparisonType, Computation, ElementType, InstrId, Literal, Op, UnaryOp,

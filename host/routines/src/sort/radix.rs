@@ -69,7 +69,8 @@ words! {
 
 /// Sorts words by some of their bytes. `digits` are the numbers of these bytes. `spare` must be as
 /// long as `words`. Words with equal digits keep their order if the lower bytes are equal in all
-/// words. They also keep their order if the lower bytes ascend from word to word, as positions do.
+/// words. Words with equal digits also keep their order if the lower bytes ascend from word to
+/// word, as positions do.
 pub fn sort<W: RadixWord>(words: &mut [W], spare: &mut [W], digits: Range<u32>) {
     if words.len() < LEAST_COUNTED {
         words.sort_unstable();
@@ -115,12 +116,12 @@ pub struct LongLine<W: RadixWord> {
     pub words: Vec<W::Cell>,
     spare: Vec<W::Cell>,
     /// One number for each part and each value of a digit. This number first counts the words with
-    /// this value. Later it is the index to which the next of these words moves.
+    /// this value. Later the number is the index to which the next of these words moves.
     counts: Vec<[u32; RADIX]>,
 }
 
-/// Memory that is kept for the next long line. To allocate new memory for each line would take as
-/// much time as to sort the line.
+/// Memory that is kept for the next long line. Allocating new memory for each line would take as
+/// much time as sorting the line.
 #[derive(Debug, Default)]
 pub struct LongLineMemory {
     narrow: Mutex<Option<LongLine<u32>>>,

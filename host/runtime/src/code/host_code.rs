@@ -16,8 +16,8 @@ pub struct HostCode {
 }
 
 impl HostCode {
-    /// Links the code. Its kernels may call the functions `provided`, and the watchdog observes
-    /// their launches. Fails if the code cannot be linked.
+    /// Links the code. The kernels of the code may call the functions `provided`, and the watchdog
+    /// observes their launches. Fails if the code cannot be linked.
     pub fn load(
         executable: &Executable,
         host_ops: Vec<LoadedHostOp>,
@@ -30,12 +30,14 @@ impl HostCode {
         Ok(HostCode { kernels, host_ops })
     }
 
-    /// Returns the kernel with this number. Numbers of thunks are valid (checked at load).
+    /// Returns the kernel with this number. The numbers in thunks are valid, because they were
+    /// checked when the executable was loaded.
     pub fn kernel(&self, number: u32) -> &LoadedKernel {
         &self.kernels[number as usize]
     }
 
-    /// Returns the host operation with this number. Numbers of thunks are valid (checked at load).
+    /// Returns the host operation with this number. The numbers in thunks are valid, because they
+    /// were checked when the executable was loaded.
     pub fn host_op(&self, number: u32) -> &LoadedHostOp {
         &self.host_ops[number as usize]
     }

@@ -1,6 +1,6 @@
 //! The code of an executable in a form that can be called. The functions of kernels and the
-//! routines of host operations do not change after they are loaded. They know nothing of the
-//! program's memory: each call passes addresses or bytes.
+//! routines of host operations do not change after they are loaded. The functions and routines hold
+//! no references to the program's memory: each call passes addresses or bytes.
 //!
 //! ```text
 //! loader       object file -> executable memory

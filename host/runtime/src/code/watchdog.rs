@@ -119,7 +119,7 @@ impl Watch {
     }
 }
 
-/// A mark that a kernel is running. Dropping it ends the mark.
+/// A mark that a kernel is running. Dropping the value ends the mark.
 pub struct Launch<'w>(&'w AtomicU64);
 
 impl Drop for Launch<'_> {

@@ -174,8 +174,8 @@ impl Executable {
     }
 }
 
-/// Checks that no result overlaps an argument or another result. This is required because a routine
-/// writes its results while it reads its arguments.
+/// Checks that no result overlaps an argument or another result. Results must not overlap, because
+/// a routine writes its results while it reads its arguments.
 fn check_disjoint(arguments: &[Slice], results: &[Slice]) -> Result<(), String> {
     let start = |slice: &Slice| (slice.allocation, slice.offset);
     let mut written: Vec<&Slice> = results.iter().filter(|slice| slice.bytes > 0).collect();

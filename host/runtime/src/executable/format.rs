@@ -33,7 +33,7 @@ pub enum FormatError {
     #[error("not a fusebox executable: it does not begin with `FUSEBOX`")]
     Magic,
     /// The file has another format version.
-    #[error("executable of format {found}, this fusebox reads format {VERSION}: compile the module again")]
+    #[error("the executable has format {found}, but this fusebox reads format {VERSION}: compile the module again")]
     Version {
         /// The version in the file.
         found: u32,

@@ -1,6 +1,6 @@
 //! Executables, which are plain data: the compiler produces an executable, and the other folders of
 //! this crate load and run it. This folder contains the types, the file format, and the checks that
-//! make the data of an untrusted file safe to use. It uses no other folder of this crate.
+//! make the data of an untrusted file safe to use. The folder uses no other folder of this crate.
 //!
 //! ```text
 //! mod          the executable
@@ -43,13 +43,13 @@ pub struct Executable {
     /// LLVM's names of the instruction sets that the code may use. Omits instruction sets that
     /// every processor has.
     pub instruction_sets: Vec<String>,
-    /// Machine code. Kernels refer to it by index.
+    /// Machine code. Kernels refer to this code by index.
     pub code: Vec<CodeImage>,
-    /// Kernels. Thunks refer to them by index.
+    /// Kernels. Thunks refer to these kernels by index.
     pub kernels: Vec<KernelImage>,
-    /// Operations that host routines execute. Thunks refer to them by index.
+    /// Operations that host routines execute. Thunks refer to these operations by index.
     pub host_ops: Vec<HostOp>,
-    /// Allocations of memory. Slices refer to them by index.
+    /// Allocations of memory. Slices refer to these allocations by index.
     pub allocations: Vec<Allocation>,
     /// Thunks to execute, in order.
     pub thunks: Vec<Thunk>,

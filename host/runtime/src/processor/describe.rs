@@ -95,7 +95,8 @@ fn extended_features() -> Option<std::arch::x86_64::CpuidResult> {
 }
 
 /// Whether the processor has the instruction `clflushopt`. With `clflushopt`, the processor evicts
-/// many cache lines concurrently. With `clflush`, it evicts one cache line after another.
+/// many cache lines concurrently. With `clflush`, the processor evicts one cache line after
+/// another.
 #[cfg(target_arch = "x86_64")]
 pub fn drops_many_lines_at_once() -> bool {
     const CLFLUSHOPT: u32 = 1 << 23;
@@ -109,8 +110,8 @@ fn instructions() -> NarrowProducts {
 }
 
 /// Asks Linux for permission to use tile registers in this process. Linux saves these registers for
-/// each thread. This takes 8 KiB per thread, so Linux saves them only on request. Returns whether
-/// Linux agrees.
+/// each thread. The registers take 8 KiB per thread, so Linux saves them only on request. Returns
+/// whether Linux agrees.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn request_tiles() -> bool {
     const ARCH_REQ_XCOMP_PERM: libc::c_int = 0x1023;

@@ -1,5 +1,5 @@
 //! The processor of this machine: its properties, its threads, and the speed that it can reach.
-//! This folder knows nothing of executables and uses no other folder of this crate.
+//! This folder does not depend on executables and uses no other folder of this crate.
 //!
 //! ```text
 //! describe           the processor for emitters, and instruction sets that it lacks

@@ -62,8 +62,8 @@ struct PoolState {
     stop: AtomicBool,
 }
 
-/// A counter on a separate cache line. A thread changes the counter with every claim. This would
-/// slow down accesses to other data on the same cache line.
+/// A counter on a separate cache line. A thread changes the counter with every claim. Such changes
+/// would slow down accesses to other data on the same cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct NextBlock(AtomicU64);
@@ -82,7 +82,7 @@ struct CurrentJob {
 struct Job {
     task: *const (dyn Fn(Range<u64>) + Sync),
     blocks: u64,
-    /// Number of blocks that a thread owns. The last threads may own fewer.
+    /// Number of blocks that a thread owns. The last threads may own fewer blocks.
     part: u64,
     /// Number of blocks per claim.
     grain: u64,

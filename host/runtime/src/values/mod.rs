@@ -1,5 +1,5 @@
-//! Values outside of an execution: their bytes in buffers, in literals and in files. A buffer lives
-//! on its own, so a caller can hand it over to a program and get it back.
+//! Values outside of an execution: their bytes in buffers, in literals and in files. A buffer is
+//! independent of a program, so a caller can pass a buffer to a program and get it back.
 //!
 //! ```text
 //! buffer          aligned memory of the host

@@ -56,7 +56,8 @@ pub(super) fn r#type(decoder: Decoder, cursor: &mut Cursor) -> Read<Type> {
     })
 }
 
-/// Decodes an integer type: its width, and in the lowest two bits whether it is signed.
+/// Decodes an integer type: a number that contains the width and, in its lowest two bits, the
+/// signedness.
 fn integer_type(cursor: &mut Cursor) -> Read<Type> {
     use ElementType::*;
     const UNSIGNED: u64 = 2;

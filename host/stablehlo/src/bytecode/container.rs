@@ -1,5 +1,5 @@
-//! The sections of an artifact: strings, names of operations, and where attributes, types and
-//! properties are stored.
+//! The sections of an artifact: strings, names of operations, and the positions of attributes,
+//! types and properties.
 
 use std::sync::Arc;
 
@@ -28,11 +28,12 @@ pub(super) struct Container<'a> {
 pub(super) struct OperationName {
     pub dialect: Arc<str>,
     pub name: Arc<str>,
-    /// Whether the writer knew the operation, so that its attributes are properties.
+    /// Whether the operation was registered when the artifact was written. The attributes of a
+    /// registered operation are stored as properties.
     pub is_registered: bool,
 }
 
-/// Where an attribute or a type is stored.
+/// Stored form of an attribute or a type.
 pub(super) struct Entry<'a> {
     pub dialect: Arc<str>,
     /// Whether the dialect defines the encoding. Otherwise the entry is text.
@@ -127,7 +128,8 @@ pub(super) fn nested_body<'a>(operations: &mut Cursor<'a>) -> Read<Cursor<'a>> {
     }
 }
 
-/// Reads all strings. The lengths stand in reverse order, before the texts.
+/// Reads all strings. The section contains the lengths of the strings in reverse order, followed by
+/// the strings.
 fn strings(mut section: Cursor) -> Read<Vec<Arc<str>>> {
     let mut lengths = section.list(Cursor::number)?;
     lengths.reverse();
@@ -176,7 +178,7 @@ fn dialects(mut section: Cursor, version: u64, strings: &[Arc<str>]) -> Read<(Ve
     Ok((names, operations))
 }
 
-/// Reads where each attribute and each type is stored.
+/// Reads the position of each attribute and each type.
 fn entries<'a>(
     mut offsets: Cursor,
     mut data: Cursor<'a>,
@@ -201,7 +203,7 @@ fn entries<'a>(
     Ok(entries)
 }
 
-/// Reads where each set of properties is stored.
+/// Reads the position of each set of properties.
 fn properties(mut section: Cursor) -> Read<Vec<Cursor>> {
     let sets = section.list(|section| {
         let size = section.count_of(1)?;

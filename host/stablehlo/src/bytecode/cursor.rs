@@ -37,7 +37,7 @@ impl<'a> Cursor<'a> {
         StablehloError::Damaged { file: self.artifact.file.to_owned(), offset: self.position, message: message.into() }
     }
 
-    /// Reads `size` bytes as a range of their own.
+    /// Returns a cursor over the next `size` bytes, and skips these bytes.
     pub(super) fn part(&mut self, size: usize) -> Read<Cursor<'a>> {
         if size > self.remaining() {
             return Err(self.error(format!("{size} bytes follow, but {} are left", self.remaining())));
@@ -78,8 +78,8 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Reads a number of variable length: the trailing zeros of the first byte are the number of
-    /// further bytes; a first byte of zero precedes a number of eight bytes.
+    /// Reads a number of variable length. The number of trailing zero bits in the first byte is the
+    /// number of further bytes. If the first byte is zero, the next eight bytes are the number.
     pub(super) fn number(&mut self) -> Read<u64> {
         let first = self.byte()?;
         let further = if first == 0 { 8 } else { first.trailing_zeros() as usize };
@@ -94,7 +94,7 @@ impl<'a> Cursor<'a> {
         Ok(u64::from_le_bytes(value) >> (further + 1))
     }
 
-    /// Reads a signed number, whose lowest bit tells whether it is negative.
+    /// Reads a signed number. The lowest bit of its encoding is the sign.
     pub(super) fn signed(&mut self) -> Read<i64> {
         let value = self.number()?;
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
         Ok((value >> 1, value & 1 == 1))
     }
 
-    /// Reads a number of items that follow. Each item takes at least `bytes` bytes, so that a
+    /// Reads the number of the items that follow. Each item takes at least `bytes` bytes, so that a
     /// damaged count cannot reserve much memory.
     pub(super) fn count_of(&mut self, bytes: usize) -> Read<usize> {
         let count = self.number()?;

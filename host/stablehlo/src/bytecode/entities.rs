@@ -1,4 +1,5 @@
-//! Decodes attributes and types of an artifact when an operation needs them, and each only once.
+//! Decodes an attribute or a type of an artifact when an operation first needs it, and stores the
+//! result for later uses.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub(super) struct Entities<'c, 'a> {
     locations: RefCell<Vec<Option<Location>>>,
 }
 
-/// The entities, and the number of entities whose decoding is under way.
+/// The entities, and the current depth of nested decoding.
 #[derive(Clone, Copy)]
 pub(super) struct Decoder<'d, 'c, 'a> {
     entities: &'d Entities<'c, 'a>,
@@ -45,19 +46,19 @@ impl<'c, 'a> Entities<'c, 'a> {
 }
 
 impl<'d, 'c, 'a> Decoder<'d, 'c, 'a> {
-    /// Reads an index, and returns the string of this index.
+    /// Reads an index, and returns the string with this index.
     pub(super) fn string(&self, cursor: &mut Cursor) -> Read<Arc<str>> {
         let strings = &self.entities.container.strings;
         Ok(strings[cursor.index(strings.len(), "strings")?].clone())
     }
 
-    /// Reads an index, and returns the attribute of this index.
+    /// Reads an index, and returns the attribute with this index.
     pub(super) fn attribute(&self, cursor: &mut Cursor) -> Read<Attribute> {
         let index = cursor.number()?;
         self.attribute_at(cursor, index)
     }
 
-    /// Returns the attribute of an index that was read before.
+    /// Returns the attribute with an index that was read before.
     pub(super) fn attribute_at(&self, cursor: &Cursor, index: u64) -> Read<Attribute> {
         let index = cursor.checked_index(index, self.entities.container.attributes.len(), "attributes")?;
         if let Some(known) = &self.entities.attributes.borrow()[index] {
@@ -87,13 +88,13 @@ impl<'d, 'c, 'a> Decoder<'d, 'c, 'a> {
         }
     }
 
-    /// Reads an index, and returns the type of this index.
+    /// Reads an index, and returns the type with this index.
     pub(super) fn r#type(&self, cursor: &mut Cursor) -> Read<Type> {
         let index = cursor.number()?;
         self.type_at(cursor, index)
     }
 
-    /// Returns the type of an index that was read before.
+    /// Returns the type with an index that was read before.
     pub(super) fn type_at(&self, cursor: &Cursor, index: u64) -> Read<Type> {
         let index = cursor.checked_index(index, self.entities.container.types.len(), "types")?;
         if let Some(known) = &self.entities.types.borrow()[index] {
@@ -122,7 +123,7 @@ impl<'d, 'c, 'a> Decoder<'d, 'c, 'a> {
         }
     }
 
-    /// Reads an index, and returns the location of this index.
+    /// Reads an index, and returns the location with this index.
     pub(super) fn location(&self, cursor: &mut Cursor) -> Read<Location> {
         let index = cursor.index(self.entities.container.attributes.len(), "attributes")?;
         if let Some(known) = &self.entities.locations.borrow()[index] {
@@ -146,7 +147,7 @@ impl<'d, 'c, 'a> Decoder<'d, 'c, 'a> {
         cursor.list(|cursor| self.location(cursor))
     }
 
-    /// Decodes an entry as a whole.
+    /// Decodes an entry, and checks that the entry has no further bytes.
     fn decoded<T>(&self, entry: &Entry<'a>, decode: impl FnOnce(Self, &mut Cursor<'a>) -> Read<T>) -> Read<T> {
         let mut cursor = entry.bytes;
         if self.depth == MAX_DEPTH {

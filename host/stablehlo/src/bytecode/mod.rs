@@ -8,10 +8,10 @@
 //! operations.rs   operations, blocks, regions
 //! ```
 //!
-//! Bytes may come from anywhere: a damaged artifact gives an error and never needs more memory than
-//! a multiple of its size, or a deep stack. The format is MLIR's
-//! (<https://mlir.llvm.org/docs/BytecodeFormat>), the dialect StableHLO's
-//! (<https://openxla.org/stablehlo/vhlo>).
+//! An artifact is untrusted input: for a damaged artifact the reader returns an error. The reader
+//! needs no deep stack, and no more memory than a fixed multiple of the artifact's size. MLIR
+//! defines the format (<https://mlir.llvm.org/docs/BytecodeFormat>), and StableHLO defines the
+//! dialect (<https://openxla.org/stablehlo/vhlo>).
 
 mod builtin;
 mod container;
@@ -34,7 +34,7 @@ pub fn is_bytecode(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// Reads an artifact. `file` is the name of its file in errors.
+/// Reads an artifact. `file` is the name of the artifact's file, for error messages.
 pub fn read_bytecode(bytes: &[u8], file: &str) -> Result<Program, StablehloError> {
     let artifact = Artifact { bytes, file };
     let container = Container::read(&artifact)?;

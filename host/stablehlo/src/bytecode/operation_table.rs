@@ -2,7 +2,8 @@
 //!
 //! An artifact stores an operation's attributes in alphabetical order, without their names.
 
-/// Names of the operations without the dialect, and of their attributes. Both are sorted.
+/// Names of the operations without their dialect, each with the names of the operation's
+/// attributes. Both are sorted.
 const OPERATIONS: &[(&str, &[&str])] = &[
     ("abs_v1", &[]),
     ("add_v1", &[]),

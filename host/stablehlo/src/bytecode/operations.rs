@@ -1,8 +1,8 @@
 //! The operations of an artifact.
 //!
-//! Numbers identify values. In a region that is isolated from its surroundings, numbers begin at
-//! zero. Any other region continues after the numbers of its surroundings, and its numbers are free
-//! again after it.
+//! Numbers identify values. The values of an isolated region are numbered from zero. In any other
+//! region, the numbers continue those of the enclosing region; later regions use the same numbers
+//! again.
 
 use std::sync::Arc;
 
@@ -28,13 +28,13 @@ const HAS_PROPERTIES: u8 = 64;
 pub(super) struct Reader<'c, 'a> {
     container: &'c Container<'a>,
     entities: Entities<'c, 'a>,
-    /// Names of operations in a program, by the number of the operation's name. `None` until an
-    /// operation of this name was read.
+    /// Names of operations in a program, by the number of the operation's name. `None` until the
+    /// first operation with this name has been read.
     names: Vec<Option<Name>>,
     /// Types of all values.
     pub values: Vec<Type>,
-    /// The values of the regions around the current position, by their numbers. `None` if the
-    /// value follows later.
+    /// The values of the regions around the current position, by their numbers. `None` for a value
+    /// that is defined later.
     visible: Vec<Option<ValueId>>,
     depth: usize,
 }
@@ -238,7 +238,7 @@ impl<'c, 'a> Reader<'c, 'a> {
     }
 }
 
-/// Skips the orders of the uses of `values` values, which matter only to MLIR.
+/// Skips the use-list orders of `values` values, which only MLIR needs.
 fn use_lists(cursor: &mut Cursor, values: usize) -> Read<()> {
     let lists = if values > 1 { cursor.count_of(1)? } else { 1 };
     for _ in 0..lists {

@@ -10,7 +10,8 @@ use crate::program::{Attribute, Constant, Type};
 
 /// The size that stands for an unknown size.
 const DYNAMIC: i64 = i64::MIN;
-/// An array with more elements than this exceeds any memory, and its size in bytes any integer.
+/// Largest number of elements of an array. A larger array does not fit in any memory, and its size
+/// in bytes may overflow.
 const MOST_ELEMENTS: i64 = 1 << 48;
 
 /// Reads the sizes of dimensions.
@@ -36,7 +37,7 @@ pub(super) fn array(element: Result<ElementType, Arc<str>>, dims: Vec<Option<i64
     }
 }
 
-/// Returns the complex type with parts of a type.
+/// Returns the complex type whose two parts have this type.
 pub(super) fn complex(part: Result<ElementType, Arc<str>>) -> Type {
     match part {
         Ok(ElementType::F32) => Type::Element(ElementType::C64),
@@ -46,7 +47,7 @@ pub(super) fn complex(part: Result<ElementType, Arc<str>>) -> Type {
     }
 }
 
-/// Reads an integer after its type.
+/// Reads a type, and then an integer of this type.
 pub(super) fn integer(decoder: Decoder, cursor: &mut Cursor) -> Read<Attribute> {
     let Ok(element) = decoder.element(cursor)? else {
         return Err(cursor.error("an integer of an unsupported type"));
@@ -64,7 +65,7 @@ pub(super) fn integer(decoder: Decoder, cursor: &mut Cursor) -> Read<Attribute> 
     Ok(Attribute::Integer(element, extended))
 }
 
-/// Reads a float after its type.
+/// Reads a type, and then a float of this type.
 pub(super) fn float(decoder: Decoder, cursor: &mut Cursor) -> Read<Attribute> {
     let element = decoder.element(cursor)?.ok();
     let Some((element, format)) = element.and_then(|element| Some((element, element.float_format()?))) else {

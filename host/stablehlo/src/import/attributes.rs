@@ -19,7 +19,8 @@ impl Operation {
         }
     }
 
-    /// Returns an integer that text omits if it is zero.
+    /// Returns an integer attribute, or zero if the attribute is absent, because the text form
+    /// omits zeros.
     pub(super) fn integer_or_zero(&self, name: &str) -> Imported<i64> {
         if self.attribute(name).is_some() { self.integer(name) } else { Ok(0) }
     }
@@ -50,7 +51,7 @@ impl Operation {
         }
     }
 
-    /// Returns a name from a list, as the value of HLO with this name.
+    /// Returns the HLO value with the name that the attribute contains.
     pub(super) fn named<T: FromStr>(&self, name: &str) -> Imported<T> {
         let text = self.text(name)?;
         text.parse().map_err(|_| unsupported(self, format!("the value {text} of {name} is not supported")))
@@ -65,8 +66,8 @@ impl Operation {
         list.map_or_else(|| self.missing(name, "a list of integers"), Ok)
     }
 
-    /// Returns a list of integers with one entry per dimension. In place of an absent list, each
-    /// dimension has the value `usual`.
+    /// Returns a list of integers with one entry per dimension. If the list is absent, each entry
+    /// is `usual`.
     pub(super) fn per_dimension(&self, name: &str, rank: usize, usual: i64) -> Imported<Vec<i64>> {
         match self.integers(name)? {
             list if list.is_empty() => Ok(vec![usual; rank]),
@@ -75,8 +76,8 @@ impl Operation {
         }
     }
 
-    /// Returns a pair of integers per dimension: the rows of a matrix with two columns. In place of
-    /// an absent matrix, all integers are zero.
+    /// Returns a pair of integers per dimension: the rows of a matrix with two columns. If the
+    /// matrix is absent, all integers are zero.
     pub(super) fn pairs(&self, name: &str, rank: usize) -> Imported<Vec<[i64; 2]>> {
         let flat = self.per_dimension(name, 2 * rank, 0)?;
         Ok(flat.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect())

@@ -1,4 +1,5 @@
-//! The values of a computation under construction, and the instructions that one operation becomes.
+//! The values of a computation under construction, and the instructions to which an operation is
+//! converted.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -53,8 +54,8 @@ impl Importer<'_> {
         user.operands.iter().map(|&value| self.value(edit, body, value, user)).collect()
     }
 
-    /// Returns the shape of the instruction that an operation becomes: the result's, or a tuple of
-    /// several results.
+    /// Returns the shape of the instruction for an operation: the shape of its only result, or the
+    /// tuple of the shapes of all its results.
     pub(super) fn shape(&self, operation: &Operation) -> Imported<Shape> {
         let shapes = operation.results.iter().map(|&result| shape(self.program.value(result)));
         let mut shapes = shapes.collect::<Result<Vec<_>, _>>().map_err(|message| unsupported(operation, message))?;

@@ -7,7 +7,7 @@ use super::operations::Call;
 use super::regions;
 use crate::program::{Attribute, Constant, Operation};
 
-/// Adds an operation among devices.
+/// Adds a collective operation.
 pub(super) fn collective(call: &mut Call) -> Imported<InstrId> {
     let operation = call.operation;
     let name = operation.name.replace('_', "-");

@@ -84,8 +84,8 @@ pub(super) fn custom_call(call: &mut Call) -> Imported<InstrId> {
     Ok(added)
 }
 
-/// Returns how a function is called, and its configuration, both as HLO text. JAX marks the calls
-/// of XLA's typed interface by an attribute of their own, a dictionary.
+/// Returns how a function is called, and its configuration, both as HLO text. JAX marks calls of
+/// XLA's typed interface by a separate attribute, which is a dictionary.
 fn interface(operation: &Operation) -> (String, String) {
     if let Some(config @ Attribute::Dictionary(_)) = operation.attribute("mhlo.backend_config") {
         return ("API_VERSION_TYPED_FFI".into(), mlir_text(config));
@@ -111,7 +111,7 @@ fn layouts(operation: &Operation, name: &str) -> Option<Vec<Vec<usize>>> {
     layouts.iter().map(order).collect::<Option<Vec<_>>>().filter(|layouts| !layouts.is_empty())
 }
 
-/// Gives arrays these layouts. Returns `None` if the numbers of arrays and layouts differ.
+/// Sets the layouts of array shapes. Returns `None` if the numbers of arrays and layouts differ.
 fn with_layouts(mut shapes: Vec<Shape>, layouts: &[Vec<usize>]) -> Option<Vec<Shape>> {
     if shapes.len() != layouts.len() {
         return None;

@@ -137,7 +137,7 @@ impl<'p> Importer<'p> {
         Ok(one_or_tuple(edit, results))
     }
 
-    /// Returns the computation that a function became.
+    /// Returns the computation to which a function was converted.
     pub(super) fn function(&self, name: &str, user: &Operation) -> Imported<ComputationId> {
         match (self.converted.get(name), self.functions.contains_key(name)) {
             (Some(known), _) => Ok(*known),

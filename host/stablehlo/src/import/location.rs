@@ -5,11 +5,11 @@ use fusebox_core::hlo::Metadata;
 use crate::StablehloError;
 use crate::program::{Location, Operation, Place};
 
-/// Locations with more parts than this are cut, because a damaged artifact may nest them without
-/// limits.
+/// Largest number of parts of a location. Longer locations are truncated, because a damaged
+/// artifact may nest locations without limit.
 const MOST_PARTS: usize = 1000;
 
-/// Returns the metadata of instructions that an operation becomes.
+/// Returns the metadata of the instructions to which an operation at this location is converted.
 pub(super) fn metadata(location: &Location) -> Option<Metadata> {
     let mut found = Metadata::default();
     // Names and files, the innermost place first.

@@ -9,9 +9,10 @@
 //! attributes.rs, types.rs, location.rs
 //! ```
 //!
-//! Differences between the two: an HLO computation sees only its parameters, so values from outside
-//! a region become parameters; an HLO instruction has one result, so several results become a
-//! tuple; a broadcast does not repeat a dimension of size 1, so this dimension is removed first.
+//! The two forms differ in three respects. An HLO computation sees only its parameters, so values
+//! from outside a region become parameters. An HLO instruction has one result, so several results
+//! become a tuple. A broadcast of HLO does not repeat a dimension of size 1, so this dimension is
+//! removed first.
 
 mod attributes;
 mod body;

@@ -34,7 +34,7 @@ pub(super) fn operation<'p>(
     Ok(())
 }
 
-/// Returns the results of an operation that passes its operands on.
+/// Returns the results of an operation that only returns its operands.
 fn passed_on<'o>(operation: &Operation, operands: &'o [InstrId]) -> Option<&'o [InstrId]> {
     match &*operation.name {
         // Shardings are hints.
@@ -134,7 +134,7 @@ impl Call<'_, '_, '_, '_> {
         self.push(Op::Call { to_apply })
     }
 
-    /// An instruction has one operand for all values that the barrier keeps together.
+    /// The operand of the HLO instruction is a tuple of all values of the barrier.
     fn barrier(&mut self) -> Imported<InstrId> {
         match self.operands[..] {
             [_] => self.push(Op::OptBarrier),
@@ -163,7 +163,7 @@ impl Call<'_, '_, '_, '_> {
         Err(unsupported(self.operation, message))
     }
 
-    /// Returns the only operand, or the operands `N` of the operation.
+    /// Returns the operands as an array. Fails if the operation does not have `N` operands.
     pub(super) fn exactly<const N: usize>(&self) -> Imported<[InstrId; N]> {
         let count = self.operands.len();
         <[InstrId; N]>::try_from(&self.operands[..])

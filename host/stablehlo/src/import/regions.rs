@@ -47,8 +47,8 @@ pub(super) fn applying(call: &mut Call) -> Imported<InstrId> {
     call.push(op)
 }
 
-/// Adds a computation that is applied to elements. It sees no values of its surroundings except
-/// constants.
+/// Adds a computation that is applied to elements. The only values from outside that the
+/// computation can use are constants.
 pub(super) fn applied(call: &mut Call, at: usize) -> Imported<ComputationId> {
     let block = block(call.operation, at)?;
     let operation = call.operation;
@@ -64,8 +64,8 @@ pub(super) fn applied(call: &mut Call, at: usize) -> Imported<ComputationId> {
     })
 }
 
-/// Adds a loop. Its state is a tuple of the loop's own values and of the values from outside that
-/// its regions read.
+/// Adds a loop. The state of the loop is a tuple of the loop's own values and of the values from
+/// outside that its regions read.
 fn while_loop(call: &mut Call) -> Imported<InstrId> {
     let operation = call.operation;
     let captured = captured(&call.importer.constants, &operation.regions);
@@ -154,7 +154,7 @@ fn block(operation: &Operation, at: usize) -> Imported<&Block> {
 }
 
 /// Returns the values from outside that regions read, in the order of their first use. Constants
-/// are not among them, because each computation has its own copy.
+/// are omitted, because each computation gets copies of its constants.
 fn captured(constants: &HashMap<ValueId, &Operation>, regions: &[Region]) -> Vec<ValueId> {
     let (mut used, mut defined): (Vec<ValueId>, HashSet<ValueId>) = (Vec::new(), HashSet::new());
     let mut open: Vec<&Region> = regions.iter().rev().collect();

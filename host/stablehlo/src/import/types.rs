@@ -4,7 +4,8 @@ use fusebox_core::hlo::Shape;
 
 use crate::program::Type;
 
-/// Tuples with more elements than this, nested ones included, are refused.
+/// Largest number of elements of a tuple, including the elements of nested tuples. Larger tuples
+/// are refused.
 const MOST_ELEMENTS: usize = 1 << 16;
 
 /// Returns the shape of values of a type.

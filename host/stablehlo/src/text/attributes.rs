@@ -1,6 +1,6 @@
-//! Attributes in text. Attributes that consist of several are read as several, under the names of
-//! portable artifacts: dimension numbers of a product become `lhs_contracting_dimensions` and so
-//! on.
+//! Attributes in text. An attribute that is a group, such as the dimension numbers of a product, is
+//! read as several attributes. These attributes have the same names as in portable artifacts:
+//! `lhs_contracting_dimensions` and so on.
 
 use std::sync::Arc;
 

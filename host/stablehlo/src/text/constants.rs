@@ -6,7 +6,7 @@ use super::cursor::{Cursor, Read};
 use super::types::r#type;
 use crate::program::{Constant, Type};
 
-/// Lists in a deeper nesting have more dimensions than an array may have.
+/// Largest nesting of lists, which is the largest number of dimensions of an array.
 const MAX_DEPTH: usize = 128;
 
 /// The elements of a constant before their type is known.
@@ -102,7 +102,7 @@ fn constant(element: ElementType, dims: Vec<i64>, data: Vec<u8>) -> Result<Const
     Ok(Constant { elements, dims })
 }
 
-/// Returns the bytes that hexadecimal digits after `0x` stand for.
+/// Returns the bytes that the hexadecimal digits after `0x` encode.
 fn from_hexadecimal(digits: &str, element: ElementType) -> Result<Vec<u8>, String> {
     let digits = digits.strip_prefix("0x").unwrap_or(digits);
     if element == ElementType::Pred {

@@ -60,7 +60,8 @@ impl<'t> Cursor<'t> {
         follows
     }
 
-    /// Skips a word if it follows as a whole.
+    /// Skips the word `expected` if it follows, but not if a longer word follows that begins with
+    /// `expected`.
     pub(super) fn eat_word(&mut self, expected: &str) -> bool {
         let mut ahead = *self;
         let follows = ahead.word() == expected;
@@ -84,7 +85,7 @@ impl<'t> Cursor<'t> {
         self.while_is(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-'))
     }
 
-    /// Reads characters for which `is_part` is true.
+    /// Reads characters as long as `is_part` is true for them.
     pub(super) fn while_is(&mut self, is_part: impl Fn(char) -> bool) -> &'t str {
         let rest = self.rest();
         let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());

@@ -1,6 +1,6 @@
 //! Operations with a syntax of their own.
 //!
-//! Most of them are a list of operands and named values, and types:
+//! In most of these forms, types follow a list of operands and named values.
 //!
 //! ```text
 //! %2 = stablehlo.pad %0, %1, low = [0], high = [1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<5xf32>
@@ -15,7 +15,7 @@ use super::reader::{Draft, Reader, canonical};
 use super::types::{results, r#type};
 use crate::program::{Attribute, Block, Location, Operation, Region, Type, ValueId};
 
-/// Reads an operation from its name on.
+/// Reads the rest of an operation, beginning with the operation's name.
 pub(super) fn operation<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>) -> Read<Draft> {
     let at = *cursor;
     let full = cursor.name()?;
@@ -237,8 +237,8 @@ fn items<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>, draft: &mut Draft
     Ok(())
 }
 
-/// Reads what follows an operand: the ranges of a slice, the index of a tuple's element, or
-/// a sharding.
+/// Reads the text after an operand: the ranges of a slice, the index of a tuple's element, or a
+/// sharding.
 fn suffix(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
     match &*draft.name {
         "slice" => {
@@ -367,7 +367,8 @@ fn format(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
     Ok(())
 }
 
-/// Reads the types: operands and results as a function, or only as many types as are needed.
+/// Reads the types: a function type with the types of operands and results, or only as many types
+/// as the operation needs.
 fn types(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
     if cursor.is_at("{") {
         dictionary(cursor, &mut draft.attributes)?;

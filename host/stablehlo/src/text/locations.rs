@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::cursor::{Cursor, Read};
 use crate::program::{Location, Place};
 
-/// Aliases in a deeper nesting are unknown, so that reading needs a bounded stack.
+/// Largest nesting of aliases. A more deeply nested alias is read as an unknown location, so that
+/// reading needs a bounded stack.
 const MAX_DEPTH: usize = 64;
 
 /// The aliases of a text, which stand outside of all operations: `#loc1 = loc(…)`.

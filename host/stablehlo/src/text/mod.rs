@@ -22,7 +22,7 @@ use self::reader::Reader;
 use crate::StablehloError;
 use crate::program::Program;
 
-/// Reads a program from text. `file` is the name of its file in errors.
+/// Reads a program from text. `file` is the name of the text's file, for error messages.
 ///
 /// # Errors
 /// The first fault, with line and column.

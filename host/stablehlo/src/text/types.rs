@@ -7,7 +7,8 @@ use crate::program::Type;
 
 /// Tuples and functions in a deeper nesting are refused, so that reading needs a bounded stack.
 const MAX_DEPTH: usize = 64;
-/// An array with more elements than this exceeds any memory, and its size in bytes any integer.
+/// Largest number of elements of an array. A larger array does not fit in any memory, and its size
+/// in bytes may overflow.
 const MOST_ELEMENTS: i64 = 1 << 48;
 
 /// Reads a type.

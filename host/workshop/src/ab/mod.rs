@@ -36,8 +36,8 @@ pub use table::{write, write_summary};
 /// Compares two sides on a module.
 ///
 /// # Errors
-/// If a side cannot compile or run the module, or if no fusion matches the pattern. Also if the
-/// shapes of parameters or results differ between the sides.
+/// If a side cannot compile or run the module, if no fusion matches the pattern, or if the shapes
+/// of parameters or results differ between the sides.
 pub fn compare(
     source: &Source,
     a: &Side,

@@ -42,8 +42,8 @@ pub struct Comparison {
     pub judged: ResultJudgement,
     /// Number and size of the differences between the two results.
     pub results: Agreement,
-    /// Measured times, for each state of the caches. Empty on the simulator, and if a result is
-    /// wrong, because times would be meaningless.
+    /// Measured times, for each state of the caches. The list is empty on the simulator, and if a
+    /// result is wrong, because times would then be meaningless.
     pub measured: Vec<MeasuredTimes>,
 }
 
@@ -66,7 +66,8 @@ pub struct SideFigures {
     pub compile_ms: f64,
     /// Number of bytes of machine code, or of PTX.
     pub code_bytes: u64,
-    /// Report of NVIDIA's assembler on each kernel. Empty if the assembler is not installed.
+    /// Report of NVIDIA's assembler on each kernel. The report is empty if the assembler is not
+    /// installed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gpu: Vec<GpuKernelFigures>,
     /// Text of all kernels after each stage of lowering. The key is the name of the stage.

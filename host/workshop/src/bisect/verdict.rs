@@ -26,8 +26,8 @@ pub enum Suspect {
         right: Vec<String>,
         /// Other emitters whose kernels are wrong too.
         wrong: Vec<String>,
-        /// Reason why the stages of the kernel cannot be executed. `None` if they can; then the
-        /// kernel is wrong before the first stage.
+        /// Reason why the stages of the kernel cannot be executed. `None` if the stages can be
+        /// executed; then the kernel is wrong before the first stage.
         unknown: Option<String>,
     },
     /// The kernel of a fusion, if no emitter builds a right kernel for this fusion.

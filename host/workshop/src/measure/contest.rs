@@ -107,8 +107,8 @@ pub(super) fn is_heads(random: &mut SplitMix64) -> bool {
 /// Measures the times of both programs. As far as possible, both programs use the same memory,
 /// because different addresses could make one of two equal programs faster. With cold caches, the
 /// executions of the two programs alternate. So if memory is slow for a millisecond, this affects
-/// both programs. With warm caches, each program runs several times in a row, so that the caches
-/// contain only the data of this program.
+/// both programs. With warm caches, each program runs several times before the other program runs,
+/// so that the caches contain only the data of this program.
 fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result<TimePair, WorkshopError> {
     let mut times = [Vec::new(), Vec::new()];
     let order = if a_first { [0, 1] } else { [1, 0] };
@@ -132,7 +132,8 @@ fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result
 }
 
 /// Executes a program and appends the microseconds of each execution to `times`. With cold caches,
-/// executes the program once. With warm caches, executes it as often as a measured time needs.
+/// executes the program once. With warm caches, executes the program as often as a measured time
+/// needs.
 fn sample(program: &mut Program, cache: Cache, times: &mut Vec<f64>) -> Result<(), WorkshopError> {
     if cache == Cache::Cold {
         program.evict()?;

@@ -13,7 +13,7 @@ const SLOWER: f64 = 1.15;
 /// measurement is disturbed.
 const WAITING: f64 = 0.05;
 
-/// A detector of disturbed measurements. It knows the shortest time of the loop.
+/// A detector of disturbed measurements. The detector stores the shortest time of the loop.
 #[derive(Debug)]
 pub struct DisturbanceWatch {
     fastest: Duration,

@@ -18,8 +18,8 @@ const LONG_ROUND: Duration = Duration::from_millis(200);
 const LOOKS: [usize; 4] = [12, 24, 48, 96];
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Comparison of two programs. They compute the same results, and their kernels have the same
-/// names.
+/// Comparison of two programs. The two programs compute the same results, and their kernels have
+/// the same names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramComparison {
     /// Comparison of whole executions.
@@ -103,8 +103,8 @@ impl Contest<'_> {
     }
 }
 
-/// Runs a program until the caches contain its data. Then executes it as often as a measured time
-/// needs, and returns the medians.
+/// Runs a program until the caches contain its data. Then executes the program as often as a
+/// measured time needs, and returns the medians.
 fn sample(program: &mut Program, names: &BTreeSet<&str>) -> Result<ExecutionTimes, WorkshopError> {
     settled(program)?;
     let (mut of_kernels, mut totals): (BTreeMap<String, Vec<f64>>, Vec<f64>) = Default::default();

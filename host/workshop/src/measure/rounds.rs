@@ -82,8 +82,8 @@ impl Series {
     }
 }
 
-/// Measures rounds until the verdict is clear. `round` measures one round. Its arguments are random
-/// numbers, which determine the order of the sides, and the largest number of pairs.
+/// Measures rounds until the verdict is clear. `round` measures one round. The arguments of `round`
+/// are random numbers, which determine the order of the sides, and the largest number of pairs.
 ///
 /// # Errors
 /// If a round fails.

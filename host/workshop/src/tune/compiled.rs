@@ -14,7 +14,7 @@ pub struct CompiledContender {
     pub place: usize,
     /// Name of the contender.
     pub name: String,
-    /// Whether only bundled emitters build its kernels.
+    /// Whether only bundled emitters build the contender's kernels.
     pub is_bundled: bool,
     /// The program with its predicted microseconds, or the reason why there is no program.
     pub program: Result<(Executable, f64), String>,

@@ -22,9 +22,9 @@ pub struct Contender {
     pub predicted_us: Option<f64>,
     /// The largest part of the predicted time, as the name of this part; `None` for cuts.
     pub longest: Option<&'static str>,
-    /// Whether only bundled emitters build its kernels.
+    /// Whether only bundled emitters build the contender's kernels.
     pub is_bundled: bool,
-    /// The method by which its kernels are built.
+    /// The method by which the contender's kernels are built.
     way: BuildMethod,
 }
 

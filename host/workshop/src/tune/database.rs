@@ -44,8 +44,8 @@ pub enum RaceOutcome {
     /// The contender is the first one with a right result. The final measured the other contenders
     /// against it.
     First { us: f64 },
-    /// The contender reached the final. `ratio` is its time divided by the time of the first
-    /// contender. `in_program` is the same ratio, measured in a whole program; `None` if the
+    /// The contender reached the final. `ratio` is the contender's time divided by the time of the
+    /// first contender. `in_program` is the same ratio, measured in a whole program; `None` if the
     /// contender was not tried in a program.
     Final {
         us: f64,
@@ -60,7 +60,7 @@ pub enum RaceOutcome {
 pub struct Decision {
     /// The choice.
     pub chosen: StoredChoice,
-    /// Figures of all contenders. Empty if the choice was imported.
+    /// Figures of all contenders. The list is empty if the choice was imported.
     pub figures: Vec<ContenderFigures>,
 }
 
@@ -173,7 +173,7 @@ impl Database {
     /// changes.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn copy(path: &Path) -> Result<Database, DatabaseError> {
         let failed = |reason| DatabaseError::of(path, reason);
         let memory = contained(|| Ok(Builder::new().create_with_backend(InMemoryBackend::new())?)).map_err(failed)?;
@@ -272,20 +272,20 @@ impl Database {
 }
 
 impl Drop for Database {
-    /// Closes the file. Closing also reads and writes it.
+    /// Closes the file. Closing also reads and writes the file.
     fn drop(&mut self) {
         close(self.file.take());
     }
 }
 
 /// Runs `work` on a file and turns panics into errors. The database library may panic if the file
-/// is damaged. Then the file is at fault, not fusebox.
+/// is damaged. Such a panic is an error of the file, not of fusebox.
 fn contained<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
     let outcome = fusebox_compiler::ask(|| catch_unwind(AssertUnwindSafe(work)));
     outcome.unwrap_or_else(|_| Err(redb::Error::Corrupted("its content is inconsistent".into())))
 }
 
-/// Whether a file contains a database. An empty file contains none: another process has just
+/// Whether a file contains a database. An empty file contains no database: another process has just
 /// created it.
 pub fn is_there(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > 0)
@@ -322,9 +322,9 @@ fn read_and_close<T>(
     result
 }
 
-/// Closes a file. The library reads and writes the file when it closes it. All choices are already
-/// committed, so errors are ignored. If the file is damaged, the next process that opens it reports
-/// the damage.
+/// Closes a file. The library reads and writes the file when the library closes the file. All
+/// choices are already committed, so errors are ignored. If the file is damaged, the next process
+/// that opens it reports the damage.
 fn close<F>(file: F) {
     let _ = contained(|| {
         drop(file);

@@ -1,6 +1,6 @@
 //! Checks whether the whole program is faster with the winners. In the program, the caches contain
-//! data of the previous kernels. In isolation, they contain the data that the same kernel has just
-//! read.
+//! data of the previous kernels. In isolation, the caches contain the data that the same kernel has
+//! just read.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,9 @@ use crate::measure::{PartComparison, ProgramComparison};
 use crate::statistics::{Interval, Verdict};
 
 /// Least time that a choice must save in a run of the program: as a fraction of the program's time,
-/// and in microseconds. Smaller savings are unreliable. They depend on whether a second thread
-/// wakes in time for its part of a small kernel, and this changes from minute to minute.
+/// and in microseconds. Smaller savings are unreliable. Whether a program saves so little depends
+/// on whether a second thread wakes in time for its part of a small kernel, and this changes from
+/// minute to minute.
 const LEAST_SAVED: f64 = 0.005;
 const LEAST_SAVED_US: f64 = 1.0;
 
@@ -126,7 +127,8 @@ impl Tuner<'_> {
         made.executable.ok_or_else(|| WorkshopError::Interface("there is no executable".into()))
     }
 
-    /// Measures both programs. If they fail on these inputs, adds a warning and returns `None`.
+    /// Measures both programs. If the programs fail on these inputs, adds a warning and returns
+    /// `None`.
     fn compared(
         &mut self,
         untuned: &Executable,

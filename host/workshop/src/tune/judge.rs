@@ -33,16 +33,17 @@ pub struct Racer {
 pub struct JudgedContenders {
     /// Contenders with right results, in the fixed order.
     pub racers: Vec<Racer>,
-    /// The other contenders, with their positions. Their results are wrong, or they are hopelessly
-    /// slow.
+    /// The other contenders, with their positions. Each of these contenders has wrong results, or
+    /// is much too slow.
     pub out: Vec<(usize, ContenderFigures)>,
     /// The inputs with which all programs run.
     pub inputs: Vec<ArrayLiteral>,
 }
 
 /// Runs every program and compares the result with a reference. If the fusion needs little work,
-/// the reference is the interpreter's result. Otherwise it is the result of the first program that
-/// a bundled emitter built. If there is no bundled emitter, it is the result of the first program.
+/// the reference is the interpreter's result. Otherwise, the reference is the result of the first
+/// program that a bundled emitter built. If there is no bundled emitter, the reference is the
+/// result of the first program.
 ///
 /// # Errors
 /// If the inputs cannot be loaded.

@@ -24,8 +24,8 @@ impl PredictionCheck<'_> {
         Some(PredictionCheck { name: &found.contender, predicted, measured, longest: row.longest.get(name).copied() })
     }
 
-    /// Returns the factor between predicted and measured time. It is at least 1, whichever time is
-    /// longer.
+    /// Returns the factor between predicted and measured time. The factor is at least 1, whichever
+    /// time is longer.
     fn error(&self) -> f64 {
         (self.measured / self.predicted).ln().abs().exp()
     }

@@ -1,7 +1,7 @@
 //! Tuning. Some regions of a program can be cut into kernels in several ways, and predictions do
-//! not show which way is fastest. Tuning first measures these ways. Then it measures for each
-//! fusion which emitter and knobs are fastest. It tries all emitters that accept the fusion, with
-//! all knobs that their plans declare.
+//! not show which way is fastest. Tuning first measures all ways to cut a region. Then tuning
+//! measures for each fusion which emitter and knobs are fastest. Tuning tries all emitters that
+//! accept the fusion, with all knobs that their plans declare.
 //!
 //! ```text
 //! question.rs       the question to decide: a cut into kernels, or the emitter of a fusion
@@ -103,8 +103,8 @@ pub enum Progress<'a> {
 /// Tunes the cuts of a program, then all its fusions. Stores each decision immediately.
 ///
 /// # Errors
-/// If the program cannot be compiled, or the database cannot be used. Also if a question is
-/// undecided and `locked` forbids measuring.
+/// If the program cannot be compiled, if the database cannot be used, or if a question is undecided
+/// and `locked` forbids measuring.
 pub fn tune(
     source: &Source,
     settings: &TuningSettings<'_>,
@@ -239,7 +239,7 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// Decides a question. Returns `None` if the tuning is interrupted before.
+    /// Decides a question. Returns `None` if the tuning is interrupted before the decision.
     fn tune(&mut self, asked: OpenQuestion<'_>) -> Result<Option<TunedQuestion>, WorkshopError> {
         let OpenQuestion { question, name, uses, .. } = asked;
         let names: Vec<String> = asked.contenders.iter().map(|contender| contender.name.clone()).collect();
@@ -268,8 +268,8 @@ impl Tuner<'_> {
         row(self.database.keep(&self.device, question, &found, replaceable)?, DecisionOrigin::Measured)
     }
 
-    /// Measures all contenders. Returns their figures in the fixed order; `None` if the tuning is
-    /// interrupted.
+    /// Measures all contenders. Returns the figures of the contenders in the fixed order; `None` if
+    /// the tuning is interrupted.
     fn measure(&mut self, asked: OpenQuestion<'_>) -> Result<Option<Vec<ContenderFigures>>, WorkshopError> {
         let settings = self.settings;
         let OpenQuestion { name, fusion, contenders, .. } = asked;

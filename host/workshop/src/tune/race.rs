@@ -126,8 +126,8 @@ struct RacerTimes {
 }
 
 impl RacerTimes {
-    /// Returns the shortest time. This is the best estimate, because disturbances, for example
-    /// unfavourable addresses, only make a racer slower.
+    /// Returns the shortest time. The shortest time is the best estimate, because disturbances, for
+    /// example unfavourable addresses, only make a racer slower.
     fn best(&self) -> f64 {
         self.samples.iter().copied().fold(f64::INFINITY, f64::min)
     }
@@ -222,10 +222,10 @@ fn of(racer: &Racer, outcome: RaceOutcome) -> (usize, ContenderFigures) {
 }
 
 /// Returns the winner; `None` if no contender has a right result. Only the first contender, and
-/// contenders that are significantly faster than the first contender, can win. Among these, several
-/// may be about as fast as the fastest: the measurements do not show that they are slower by more
-/// than the margin. In a repeated race, any of these could be the fastest. The winner is the one
-/// that comes first in the fixed order.
+/// contenders that are significantly faster than the first contender, can win. Several of these may
+/// be about as fast as the fastest of them, which means that the measurements do not show a
+/// difference above the margin. In a repeated race, each of these could be the fastest. The winner
+/// is the one that comes first in the fixed order.
 pub fn winner(figures: &[ContenderFigures]) -> Option<&str> {
     let ratio = |figures: &ContenderFigures| match &figures.outcome {
         RaceOutcome::Final { ratio, .. } if Verdict::of(ratio) == Verdict::Faster => Some(*ratio),

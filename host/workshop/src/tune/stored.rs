@@ -10,7 +10,7 @@ use super::contenders::find;
 use super::database::{DatabaseError, all, is_there};
 use super::question::Question;
 
-/// Returns a name of the target device. The name is equal in every run. Two devices, or two
+/// Returns a name of the target device. The name is the same in every run. Two devices, or two
 /// lowerings, for which times may differ have different names.
 pub fn device(options: &Options) -> String {
     let device = &options.device;

@@ -91,8 +91,9 @@ impl Timer for FixedTimer {
     }
 }
 
-/// A timer that returns the times of another timer. Before it measures a whole program, it calls
-/// `by`. This function tunes the same program, as if another process did so.
+/// A timer that returns the times of another timer. Before the timer measures a whole program, it
+/// calls the function `by`. This function tunes the same program, like another process that tunes
+/// at the same time.
 struct OvertakenTimer<'a> {
     says: FixedTimer,
     by: &'a mut dyn FnMut(),

@@ -64,8 +64,8 @@ struct ElementUnit {
     elements: Vec<Value>,
 }
 
-/// A function that processes a unit. It takes the unit and a state, and returns the next state and
-/// the unit's values to keep.
+/// A function that processes a unit. The function takes the unit and a state, and returns the next
+/// state and the unit's values to keep.
 type UnitVisitor<'a> = dyn FnMut(&mut FunctionBuilder, &ElementUnit, &[Value]) -> (Vec<Value>, Vec<Value>) + 'a;
 
 /// Builds the kernel.

@@ -19,7 +19,7 @@ const BLOCK: i64 = 128;
 const USUAL_ELEMENTS: i64 = 16;
 /// Number of elements of a vector access, for elements of the usual size.
 const USUAL_LANES: i64 = 4;
-/// Number of registers in which a thread keeps elements. This is half of the registers that a
+/// Number of registers in which a thread keeps elements. The number is half of the registers that a
 /// thread has in the largest block.
 const KEEPING_REGISTERS: i64 = 32;
 /// Maximum number of bytes that a thread keeps per element of a row.

@@ -23,8 +23,8 @@ pub struct ChangedKernel {
     /// For each parameter of the kernel, the instruction of the sequence whose value the parameter
     /// receives.
     pub operands: Vec<InstrId>,
-    /// For each result of the kernel, the instruction of the sequence that has the same value.
-    /// Empty if the kernel must keep all results.
+    /// For each result of the kernel, the instruction of the sequence that has the same value. The
+    /// list is empty if the kernel must keep all results.
     pub results: Vec<InstrId>,
 }
 

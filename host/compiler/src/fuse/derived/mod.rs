@@ -1,10 +1,10 @@
 //! Drops a result of a kernel if every consumer can recompute it from the consumer's other
 //! operands.
 //!
-//! For example, a kernel of a backward pass reads `tanh(x)`, its square and 1 minus the square. Or
-//! a gather reads indices that are concatenated from other operands of the gather's kernel. Writing
-//! and reading the value takes longer than recomputing it in its consumers. A buffer for the value
-//! also takes memory.
+//! For example, a kernel of a backward pass reads `tanh(x)`, its square and 1 minus the square.
+//! Another example is a gather that reads indices that are concatenated from other operands of the
+//! gather's kernel. Writing and reading the value takes longer than recomputing it in its
+//! consumers. A buffer for the value also takes memory.
 //!
 //! ```text
 //! candidates   large results that only kernels read, last first: their operands may then be dropped, too
@@ -62,8 +62,8 @@ pub fn recompute_in_readers(module: &mut Module, claims: &mut Claims, reasons: &
     Ok(())
 }
 
-/// Kernels of a sequence. The keys are their fusion instructions. `None` for kernels without any
-/// remaining results.
+/// Kernels of a sequence. The keys are the fusion instructions of the kernels. `None` for kernels
+/// without any remaining results.
 type ChangedKernels = HashMap<InstrId, Option<ChangedKernel>>;
 
 /// Returns the kernels of a sequence that may change. Kernels with several callers are excluded,

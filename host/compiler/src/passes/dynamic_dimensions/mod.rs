@@ -180,7 +180,8 @@ struct BoundedComputation<'b> {
 }
 
 impl<'b> BoundedComputation<'b> {
-    /// Rewrites an instruction. Returns its replacement and its sizes.
+    /// Rewrites an instruction. Returns the replacement of the instruction, and the sizes of the
+    /// replacement.
     fn instruction(&mut self, it: &'b Instruction) -> RewriteResult<(InstrId, Sizes)> {
         let is_foreign = matches!(it.op, Op::CustomCall(_) | Op::Other { .. });
         let is_given = it.operands.iter().any(|&operand| self.edit.old().instruction(operand).shape.has_dynamic_size());

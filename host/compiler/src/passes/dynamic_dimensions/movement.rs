@@ -31,8 +31,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.with_operands(it, vec![value, operands[1]]))
     }
 
-    /// Reverses the whole array. This moves the elements within the size to the end, so this
-    /// function then moves them back to the beginning.
+    /// Reverses the whole array. The reversal moves the elements within the size to the end, so
+    /// this function then moves them back to the beginning.
     pub fn reverse(&mut self, it: &'b Instruction, dimensions: &[i64]) -> RewriteResult {
         let sizes = self.dynamic(it, 0);
         let mut value = self.copy(it);

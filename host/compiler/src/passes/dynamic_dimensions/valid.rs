@@ -44,8 +44,8 @@ impl<'b> BoundedComputation<'b> {
     }
 }
 
-/// Wraps a combiner. The wrapper also takes a validity flag for each of the two sides. It combines
-/// the sides if both are valid, and returns the valid side otherwise.
+/// Wraps a combiner. The wrapper also takes a validity flag for each of the two sides. The wrapper
+/// combines the sides if both are valid, and returns the valid side otherwise.
 fn of_valid(edit: &mut Builder, combiner: ComputationId) -> InstrId {
     let old = edit.module().computation(combiner);
     let parameters = old.parameters();

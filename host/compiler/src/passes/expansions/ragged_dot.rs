@@ -61,8 +61,9 @@ pub fn expand(
 }
 
 impl RaggedDot<'_> {
-    /// Returns two dimensions of the product with all matrices. The first corresponds to the ragged
-    /// dimension of the left operand, the second to the group dimension of the right operand.
+    /// Returns two dimensions of the product with all matrices. The first dimension corresponds to
+    /// the ragged dimension of the left operand, the second to the group dimension of the right
+    /// operand.
     fn places(&self, edit: &Builder, ragged: i64, group: i64) -> Option<(usize, usize)> {
         let free = |operand: InstrId, batch: &[i64], contracting: &[i64]| -> Vec<i64> {
             let all = 0..edit.dims(operand).len() as i64;

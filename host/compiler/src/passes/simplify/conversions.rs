@@ -1,4 +1,4 @@
-//! Merges two conversions in a row.
+//! Merges two consecutive conversions.
 
 use fusebox_core::hlo::{ElementType, InstrId, Instruction, Op};
 use fusebox_edit::Rewrite;

@@ -79,8 +79,8 @@ fn as_part(edit: &Builder, id: InstrId) -> (InstrId, Vec<SliceDim>) {
 }
 
 /// Returns a gather that computes the concatenation of these parts. `None` if there are too few
-/// parts, or if the parts have too many rows. Also `None` if the parts come from several arrays, or
-/// differ in a dimension other than `dimension`.
+/// parts, or if the parts have too many rows. The result is also `None` if the parts come from
+/// several arrays, or differ in a dimension other than `dimension`.
 fn gathered(edit: &mut Builder, parts: &[(InstrId, Vec<SliceDim>)], dimension: usize) -> Option<InstrId> {
     let (source, first) = parts.first().filter(|_| parts.len() >= MANY)?;
     let lines: i64 = parts.iter().map(|(_, dims)| dims[dimension].length()).sum();

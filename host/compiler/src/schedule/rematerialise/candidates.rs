@@ -63,7 +63,7 @@ impl<'a> LeafReaders<'a> {
     }
 
     /// Considers the leaves of an instruction that are alive at the peak without being read there.
-    /// Returns their bytes, and the next instruction that reads one of these leaves.
+    /// Returns the bytes of these leaves, and the next instruction that reads one of the leaves.
     fn freed(&self, id: InstrId, peak: InstrId) -> Option<(u64, InstrId)> {
         let own = self.uses.leaves(id).iter().zip(leaf_bytes(&self.computation.instruction(id).shape));
         let across = own.filter_map(|(leaf, bytes)| {

@@ -1,9 +1,9 @@
 //! Rematerialises values: they are computed again when needed, and take no memory in between.
 //!
 //! The search goes round by round. A round considers all values that are alive at the peak but not
-//! used there. It rematerialises the value that takes the least time per freed byte. The operands
-//! of this value must be alive at the peak anyway, be smaller, or be rematerialised, too. If the
-//! peak is inside a loop, the search covers the loop's body and the computations around it.
+//! used there. A round rematerialises the value that takes the least time per freed byte. The
+//! operands of this value must be alive at the peak anyway, be smaller, or be rematerialised, too.
+//! If the peak is inside a loop, the search covers the loop's body and the computations around it.
 
 mod candidates;
 mod rewrite;

@@ -10,8 +10,8 @@ use crate::schedule::uses::LeafUses;
 /// Text between the name of an instruction and the number of its second copy.
 const AGAIN: &str = ".again.";
 
-/// A computation under construction. It contains copies of an old computation's instructions, in
-/// any valid order.
+/// A computation under construction. The computation contains copies of an old computation's
+/// instructions, in any valid order.
 pub struct RematerialisedCopy<'a> {
     pub old: &'a Computation,
     pub new: Vec<Instruction>,

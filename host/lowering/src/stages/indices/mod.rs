@@ -1,5 +1,5 @@
-//! Rewrites indices as integers. Simplifies them by their known ranges, and uses 32 bits where
-//! these suffice.
+//! Rewrites indices as integers. Simplifies the indices by their known ranges, and uses 32 bits
+//! where 32 bits suffice.
 //!
 //! The stage records an index as an expression. The stage writes the expression only where an
 //! address, a comparison or a loop bound needs the index. By then the algebra has simplified the

@@ -302,8 +302,8 @@ impl<'s, 'k> Loops<'s, 'k> {
     }
 
     /// Builds an expression over the dimensions of `map`. `operands` has the values of these
-    /// dimensions. Adds dimensions and operands as needed. Parts beyond `room` operations become
-    /// separate maps.
+    /// dimensions. Adds dimensions to the map, and operands, if the expression needs more values.
+    /// Parts beyond `room` operations become separate maps.
     fn expression(&mut self, ix: Ix, map: &mut IndexingMap, operands: &mut Vec<Value>, room: &mut usize) -> Expr {
         if let Some(constant) = self.tracker.algebra.as_constant(ix) {
             return Expr::constant(constant);

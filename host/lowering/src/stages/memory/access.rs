@@ -44,8 +44,8 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Reads an element of the tensor that is operand number `tensor`. The operands after it are
-    /// the element's indices.
+    /// Reads an element of the tensor that is operand number `tensor`. The operands after the
+    /// tensor are the element's indices.
     fn read(&mut self, op: &'s Operation, tensor: usize) -> Done<Slot> {
         if let Slot::Splat(bytes) = self.rewriter.slot(op.operands[tensor])? {
             let (_, element) = static_tensor(self.rewriter.source.type_of(op.operands[tensor]))?;
@@ -167,7 +167,7 @@ impl<'s> Memory<'s, '_> {
     }
 
     /// Returns the position of `lanes` elements of the tensor that is operand number `tensor`. The
-    /// operands after it are the first element's indices.
+    /// operands after the tensor are the first element's indices.
     pub(super) fn place(&mut self, op: &'s Operation, tensor: usize, lanes: u32) -> Done<Place> {
         let (dims, element) = static_tensor(self.rewriter.source.type_of(op.operands[tensor]))?;
         let indices = &op.operands[tensor + 1..tensor + 1 + dims.len()];

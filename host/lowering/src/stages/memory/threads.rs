@@ -13,8 +13,8 @@ use crate::error::{Done, Required, Unsupported};
 use crate::stages::rewrite::Stage;
 
 impl<'s> Memory<'s, '_> {
-    /// Whether the target runs only blocks of one thread. Fails if this holds and the block has
-    /// more threads.
+    /// Whether the target runs only blocks of one thread. Fails if the target runs only such blocks
+    /// and the kernel's block has more threads.
     fn is_single_thread(&self) -> Done<bool> {
         let threads = self.kernel.facts.threads;
         let is_cpu = self.kernel.target.is_cpu();

@@ -1,6 +1,6 @@
 //! Rewrites every value as an integer, an `f32`, an `f64`, a vector of these, or a pointer.
 //!
-//! A float whose format has no arithmetic on targets is represented by its bits. A complex number
+//! A float whose format has no arithmetic instructions is represented by its bits. A complex number
 //! is represented by two floats. Functions without an instruction become calls of the math library.
 //! Values that the lanes of a warp exchange become words.
 

@@ -1,6 +1,6 @@
 //! Converts floats of 16 bits and fewer, which are represented by their bits. Integer arithmetic
-//! widens these floats to f32. It also narrows an f32 to these floats, with rounding to nearest
-//! even. LLVM can vectorise this arithmetic.
+//! widens these floats to f32. Integer arithmetic also narrows an f32 to these floats, with
+//! rounding to nearest even. LLVM can vectorise this arithmetic.
 
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::hlo::{FloatFormat, Specials};

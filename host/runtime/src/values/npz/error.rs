@@ -48,7 +48,7 @@ pub enum NpzFault {
     Zip(#[from] zip::result::ZipError),
     /// The number of arrays in the file differs from the number of array leaves of the module's
     /// parameters.
-    #[error("the file holds {found} arrays, but {wanted} are wanted: one per parameter, tuples flattened")]
+    #[error("the file holds {found} arrays, but the module needs {wanted}: one per parameter, with tuples flattened")]
     Count {
         /// Number of arrays in the file.
         found: usize,
@@ -67,7 +67,7 @@ pub enum NpzFault {
     #[error("damaged .npy header: {0}")]
     Header(String),
     /// The type of an array differs from the type of its parameter.
-    #[error("dtype {found} was found, but {wanted} is wanted for {element_type}{hint}")]
+    #[error("the array has dtype {found}, but {element_type} needs dtype {wanted}{hint}")]
     Type {
         /// The dtype in the file.
         found: String,
@@ -79,7 +79,7 @@ pub enum NpzFault {
         hint: &'static str,
     },
     /// The dimensions of an array differ from the dimensions of its parameter.
-    #[error("shape {found:?} was found, but [{wanted}] is wanted")]
+    #[error("the array has shape {found:?}, but the module needs shape [{wanted}]")]
     Dimensions {
         /// Dimensions in the file.
         found: Vec<u64>,
@@ -101,7 +101,7 @@ pub enum NpzFault {
         bytes: u64,
     },
     /// An array has more bytes than its shape needs.
-    #[error("there is more data than the {wanted} bytes of the shape")]
+    #[error("the array has more data than the {wanted} bytes that its shape needs")]
     TooLong {
         /// Number of bytes that the shape needs.
         wanted: u64,

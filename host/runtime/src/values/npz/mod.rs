@@ -23,7 +23,7 @@ pub use error::{NpzError, NpzFault};
 /// Reads the values of the parameters from a file: one literal per parameter.
 ///
 /// # Errors
-/// If the file cannot be read. Also if its arrays and the array leaves of the parameters differ in
+/// If the file cannot be read, or if its arrays and the array leaves of the parameters differ in
 /// number, type or dimensions.
 pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, NpzError> {
     let located = |fault: NpzFault| NpzError::new(path, None, fault);
