@@ -59,7 +59,7 @@ fn a_crate_is_checked_again_when_it_is_saved() {
     };
     place.write("my-loop/src/lib.rs", declining("not today").as_bytes());
     let mut command = place.command(&["check-emitter", "my-loop", "--watch", "--cases", "0"]);
-    command.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/watched"));
+    command.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/plugins"));
     command.env("CARGO_NET_OFFLINE", "true");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -27,7 +27,7 @@ fn every_step_of_the_guide_works() {
     shell.args(["-euc", &script]).current_dir(place.folder()).env_remove("FUSEBOX_EMITTER_PATH");
     shell.env("XDG_CACHE_HOME", place.path("cache"));
     shell.env_remove("FUSEBOX").env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
-    shell.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/watched")).env("CARGO_NET_OFFLINE", "true");
+    shell.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/plugins")).env("CARGO_NET_OFFLINE", "true");
     let output = shell.output().unwrap();
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(output.status.success(), "{said}");
