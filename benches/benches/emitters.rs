@@ -15,7 +15,8 @@ use fusebox_compiler::{Emitters, Phase, Selected, Source};
 use fusebox_core::emitter::Configuration;
 use fusebox_plugins::Override;
 use fusebox_run::inputs::{self, InputChoice};
-use fusebox_runtime::{Options, Program};
+use fusebox_runtime::measurement::Session;
+use fusebox_runtime::{LoadedExecutable, Options};
 use fusebox_workshop::reference::Reference;
 
 /// Largest ratio of an emitter's predicted time to the best predicted time. Emitters beyond this
@@ -79,10 +80,10 @@ fn configured(emitters: &Emitters, knobs: Configuration) -> Emitters {
 impl Candidate {
     /// Loads the program, checks its result, and returns the program. A wrong result ends the
     /// bench, because the time of a wrong kernel is meaningless.
-    fn program(&self) -> Program {
+    fn program(&self) -> Session {
         let executable = compile(&self.text, &self.emitters, Phase::Run).unwrap().executable.unwrap();
         let options = Options { threads: 2, ..Options::default() };
-        let mut program = Program::load(executable.clone(), &options).unwrap();
+        let program = LoadedExecutable::open(executable.clone(), &options).unwrap();
         let choice = InputChoice { inputs: None, seed: 0 };
         let values = inputs::load(&choice, &program.parameter_shapes()).unwrap();
         let arrays = inputs::arrays(&values);
@@ -94,9 +95,9 @@ impl Candidate {
             let (emitter, fusion, by) = (&self.emitter, &self.fusion, reference.authority().name());
             panic!("{emitter} {} is wrong on {fusion}, by {by}: {fault}", self.knobs());
         }
-        let mut program = Program::load(executable.without_copies(), &options).unwrap();
-        program.set_inputs(&arrays).unwrap();
-        program
+        let mut session = Session::load(executable.without_copies(), &options).unwrap();
+        session.set_inputs(&arrays).unwrap();
+        session
     }
 
     /// Describes the knobs that differ from the emitter's default.

@@ -6,7 +6,8 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use fusebox_benches::{PROGRAMS, compile, library, linked};
 use fusebox_compiler::Phase;
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Shape};
-use fusebox_runtime::{Options, Program};
+use fusebox_runtime::Options;
+use fusebox_runtime::measurement::Session;
 
 fn programs(c: &mut Criterion) {
     let carriers = [("linked", linked().unwrap()), ("library", library().unwrap())];
@@ -15,15 +16,15 @@ fn programs(c: &mut Criterion) {
     for case in &PROGRAMS {
         for (carrier, emitters) in &carriers {
             let executable = compile(case.text, emitters, Phase::Run).unwrap().executable.unwrap();
-            let mut program = Program::load(executable, &Options { threads: 2, ..Options::default() }).unwrap();
-            let inputs: Vec<ArrayLiteral> = program.parameter_shapes().iter().map(filled).collect();
-            program.set_inputs(&inputs).unwrap();
-            program.execute().unwrap();
-            let results = program.result().unwrap();
+            let mut session = Session::load(executable, &Options { threads: 2, ..Options::default() }).unwrap();
+            let inputs: Vec<ArrayLiteral> = session.parameter_shapes().iter().map(filled).collect();
+            session.set_inputs(&inputs).unwrap();
+            session.execute().unwrap();
+            let results = session.result().unwrap();
             let results = results.leaves().into_iter().filter_map(|leaf| leaf.as_array()).map(|array| array.data.len());
             let bytes: usize = inputs.iter().map(|array| array.data.len()).chain(results).sum();
             group.throughput(Throughput::Bytes(bytes as u64));
-            group.bench_function(BenchmarkId::new(case.name, carrier), |b| b.iter(|| program.execute().unwrap()));
+            group.bench_function(BenchmarkId::new(case.name, carrier), |b| b.iter(|| session.execute().unwrap()));
         }
     }
 }

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use fusebox_core::hlo::Literal;
 use fusebox_run::{inputs, terminal};
-use fusebox_runtime::{Executable, Options, Program};
+use fusebox_runtime::measurement::Session;
+use fusebox_runtime::{Executable, Options};
 
 /// Number of runs whose results are compared. The compared runs are the first runs. Comparing all
 /// results would take longer than the runs.
@@ -34,20 +35,20 @@ struct Arguments {
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     let executable = Executable::from_bytes(&std::fs::read(&arguments.executable)?)?;
-    let mut program = Program::load(executable, &Options { threads: arguments.threads, ..Options::default() })?;
-    let values = inputs::arrays(&inputs::load(&arguments.inputs, &program.parameter_shapes())?);
-    let first = program.run(&values)?;
+    let mut session = Session::load(executable, &Options { threads: arguments.threads, ..Options::default() })?;
+    let values = inputs::arrays(&inputs::load(&arguments.inputs, &session.parameter_shapes())?);
+    let first = session.run(&values)?;
     let mut is_same = true;
     for _ in 1..COMPARED {
-        is_same &= same_bits(&program.run(&values)?, &first);
+        is_same &= same_bits(&session.run(&values)?, &first);
     }
     let (before, begin) = (resident()?, Instant::now());
     let mut runs = 0;
     while runs < arguments.runs && begin.elapsed() < Duration::from_secs(arguments.seconds) {
-        program.execute()?;
+        session.execute()?;
         runs += 1;
     }
-    is_same &= same_bits(&program.result()?, &first);
+    is_same &= same_bits(&session.result()?, &first);
     let grown = resident()?.saturating_sub(before);
     let line = serde_json::json!({ "runs": runs + COMPARED, "same": is_same, "grown": grown });
     terminal::print_text(&format!("{line}\n"))?;

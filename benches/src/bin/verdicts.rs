@@ -17,7 +17,7 @@ use fusebox_benches::set::{FUSIONS, SIZES};
 use fusebox_benches::{compile, linked};
 use fusebox_compiler::Phase;
 use fusebox_run::inputs::{self, InputChoice};
-use fusebox_runtime::{Executable, Options, Program};
+use fusebox_runtime::{Executable, LoadedExecutable, Options};
 use fusebox_workshop::measure::{Cache, Contest, DisturbanceWatch, Effort, Series};
 use fusebox_workshop::statistics::{Summary, Verdict};
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl Comparison {
         let [a, b] = &self.sides;
         let (a, b) = (executable(a)?, executable(b)?);
         let options = Options { threads: 2, ..Options::default() };
-        let shapes = Program::load(a.clone(), &options)?.parameter_shapes();
+        let shapes = LoadedExecutable::open(a.clone(), &options)?.parameter_shapes();
         let inputs = inputs::arrays(&inputs::load(&InputChoice { inputs: None, seed: 0 }, &shapes)?);
         let contest = Contest { a: &a, b: &b, inputs: &inputs, options: &options };
         let effort = Effort { seed: number as u64, ..Effort::default() };

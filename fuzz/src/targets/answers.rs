@@ -17,7 +17,7 @@ use fusebox_core::plugin::schema::{self, Question, Request, Response};
 use fusebox_core::plugin::serve;
 use fusebox_lowering::{Runner, Target as Machine};
 use fusebox_plugins::Registry;
-use fusebox_runtime::{Executable, Program};
+use fusebox_runtime::{Executable, LoadedExecutable};
 use prost::Message;
 
 use super::kernel_ir::WORDS;
@@ -276,7 +276,7 @@ fn change_kernel(random: &mut Random, kernel: &mut schema::Kernel, last: Option<
 
 /// Runs an executable on the simulator with random inputs.
 fn run(executable: Executable, random: &mut Random) -> Result<Outcome, String> {
-    let mut program = match Program::load(executable, &fusebox_runtime::Options::default()) {
+    let program = match LoadedExecutable::open(executable, &fusebox_runtime::Options::default()) {
         Ok(program) => program,
         Err(error) => return Err(format!("not loaded: {error}")),
     };

@@ -5,7 +5,7 @@
 //! do anything.
 
 use fusebox_compiler::Source;
-use fusebox_runtime::{Executable, Options, Program};
+use fusebox_runtime::{Executable, LoadedExecutable, Options};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -102,7 +102,7 @@ impl Target for Executables {
 fn load(input: &[u8]) -> Result<Outcome, String> {
     feeds(input)?;
     let Ok(executable) = Executable::from_bytes(input) else { return Ok("refused") };
-    match Program::load(executable, &Options { threads: 1, ..Options::default() }) {
+    match LoadedExecutable::open(executable, &Options { threads: 1, ..Options::default() }) {
         Ok(_) => Ok("loaded"),
         Err(_) => Ok("unloadable"),
     }

@@ -8,7 +8,7 @@ use fusebox_core::hlo::{
 };
 use fusebox_plugins::Registry;
 use fusebox_routines::RoutineError;
-use fusebox_runtime::{Executable, Options, Program, RunError};
+use fusebox_runtime::{Executable, LoadedExecutable, Options, RunError};
 
 use super::judge;
 use crate::compiled::{Place, executable, registry};
@@ -91,7 +91,7 @@ fn run(executable: Executable, inputs: &[Literal], place: Place) -> Result<Answe
     let arrays: Vec<ArrayLiteral> =
         inputs.iter().flat_map(Literal::leaves).filter_map(Literal::as_array).cloned().collect();
     let options = Options { threads: 1, ..Options::default() };
-    let mut program = Program::load(executable, &options).map_err(|error| format!("{place:?}: {error}"))?;
+    let program = LoadedExecutable::open(executable, &options).map_err(|error| format!("{place:?}: {error}"))?;
     match program.run(&arrays) {
         Ok(value) => Ok(Answer::Value(value)),
         // If a host operation rejects its operands' values, the interpreter rejects them too. An

@@ -269,6 +269,7 @@ fn image(kernel: &Selected, code: usize) -> KernelImage {
         blocks: kernel.plan.launch.blocks,
         threads_per_block: kernel.plan.launch.threads_per_block,
         shared_bytes: kernel.plan.shared_bytes,
+        predicted_ns: Some((kernel.prediction.seconds * 1e9) as u64),
         arguments: arguments(kernel),
     }
 }
@@ -291,6 +292,7 @@ fn image_of_composite(composite: &Composite, kernels: &[&Selected], code: usize)
         blocks: 1,
         threads_per_block: 1,
         shared_bytes: 0,
+        predicted_ns: None,
         arguments: composite.arguments.iter().map(argument).collect(),
     }
 }

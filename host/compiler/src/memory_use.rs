@@ -15,9 +15,11 @@ pub struct MemoryUse {
     pub temporaries: u64,
     /// Bytes of all allocations.
     pub total: u64,
-    /// Largest number of bytes of outputs and temporaries that are alive at once.
+    /// Largest number of bytes of outputs and temporaries that are needed at once. The memory of
+    /// outputs exists during the whole execution. Temporaries that are placed in it are not
+    /// counted.
     pub peak: u64,
-    /// Bytes that outputs and temporaries take beyond the peak, because of gaps between them.
+    /// Bytes that temporaries take beyond the peak, because of gaps between them.
     pub waste: u64,
     /// The first step at the peak.
     pub peak_step: u32,

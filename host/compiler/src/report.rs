@@ -151,6 +151,7 @@ pub fn thunks(executable: &Executable, composites: &[Composite]) -> String {
             fusebox_runtime::AllocationKind::Donated => "donated parameter",
             fusebox_runtime::AllocationKind::Constant(_) => "constant",
             fusebox_runtime::AllocationKind::Temporary => "temporary",
+            fusebox_runtime::AllocationKind::Result => "result",
         };
         let _ = writeln!(text, "allocation {index}: {} bytes, {kind}", allocation.bytes);
     }

@@ -7,7 +7,7 @@ use fusebox_core::emitter::{Configuration, Emitter};
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal, Module};
 use fusebox_lowering::{Code, Runner, Target};
 use fusebox_plugins::{Override, Registry, Spec, Subject};
-use fusebox_runtime::{Executable, Program, ThreadOrder};
+use fusebox_runtime::{Executable, LoadedExecutable, ThreadOrder};
 
 use crate::literals::{Closeness, difference, small_integers};
 use crate::{Failure, Machine};
@@ -198,7 +198,7 @@ impl Compiler {
         inputs: &[ArrayLiteral],
         options: &fusebox_runtime::Options,
     ) -> Result<Literal, String> {
-        let mut program = Program::load(executable.clone(), options).map_err(|error| error.to_string())?;
+        let program = LoadedExecutable::open(executable.clone(), options).map_err(|error| error.to_string())?;
         program.run(inputs).map_err(|error| error.to_string())
     }
 

@@ -379,7 +379,11 @@ mod tests {
             let mut place = words(&found);
             let length = found.len();
             routine
-                .run(&arguments, &mut [&mut bytemuck::cast_slice_mut(&mut place)[..length]], &Context { workers })
+                .run(
+                    &arguments,
+                    &mut [&mut bytemuck::cast_slice_mut(&mut place)[..length]],
+                    &Context { workers, generator: &Default::default() },
+                )
                 .unwrap();
             found.copy_from_slice(&bytemuck::cast_slice(&place)[..length]);
             assert_eq!(literal(result, &found), expected, "{text}");

@@ -1,4 +1,4 @@
-//! The generator of random numbers that all operations of a program share.
+//! The generator of random numbers that all operations of an execution share.
 
 use std::sync::Mutex;
 
@@ -19,5 +19,6 @@ impl Default for Generator {
     }
 }
 
-/// The generator that all operations of a program share.
-pub type SharedGenerator = std::sync::Arc<Mutex<Generator>>;
+/// The generator that all operations of an execution share. Each execution has its own generator,
+/// so that several threads can execute a program at the same time.
+pub type SharedGenerator = Mutex<Generator>;

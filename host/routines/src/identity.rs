@@ -44,7 +44,13 @@ mod tests {
     fn annotations_hand_on_their_operand() {
         let routine = routine_for(&parse_module(&module("s32[2]"), "m").unwrap()).unwrap();
         let mut result = [0; 8];
-        routine.run(&[&[1, 2, 3, 4, 5, 6, 7, 8]], &mut [&mut result], &Context { workers: &CallingThread }).unwrap();
+        routine
+            .run(
+                &[&[1, 2, 3, 4, 5, 6, 7, 8]],
+                &mut [&mut result],
+                &Context { workers: &CallingThread, generator: &Default::default() },
+            )
+            .unwrap();
         assert_eq!(result, [1, 2, 3, 4, 5, 6, 7, 8]);
     }
 

@@ -1,4 +1,4 @@
-//! Implements `rng` and `rng-get-and-update-state`. All such operations of a program share one
+//! Implements `rng` and `rng-get-and-update-state`. All such operations of an execution share one
 //! generator of random numbers. Fusebox chooses the algorithm of the generator, because HLO does
 //! not specify one.
 
@@ -8,28 +8,25 @@ use std::sync::PoisonError;
 use fusebox_core::hlo::{ElementType, FloatFormat, Op, RandomDistribution};
 use fusebox_core::random::SplitMix64;
 
-use crate::generator::SharedGenerator;
-use crate::{Companions, Context, Operation, Routine, RoutineError, Unsupported};
+use crate::{Context, Operation, Routine, RoutineError, Unsupported};
 
 /// The routine of `rng`.
 #[derive(Debug)]
 struct RandomNumbers {
     ty: ElementType,
     distribution: RandomDistribution,
-    generator: SharedGenerator,
 }
 
 /// The routine of `rng-get-and-update-state`, which returns the state and then adds `delta` to it.
 #[derive(Debug)]
 struct GeneratorState {
     delta: i64,
-    generator: SharedGenerator,
 }
 
 /// Creates the routine of `rng`. For a uniform distribution, the operands are the lower bound and
 /// the upper bound, which is exclusive. For a normal distribution, the operands are the mean and
 /// the standard deviation.
-pub fn numbers(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
+pub fn numbers(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::Rng { distribution } = operation.instruction.op else {
         return Err(Unsupported::new("an rng that is none"));
     };
@@ -42,11 +39,11 @@ pub fn numbers(operation: &Operation, companions: &Companions) -> Result<Box<dyn
     if !is_known || bounds.iter().any(|bound| bound.element_type != ty || !bound.dims.is_empty()) {
         return Err(Unsupported::new(format!("the distribution {distribution} of {ty}")));
     }
-    Ok(Box::new(RandomNumbers { ty, distribution, generator: companions.generator.clone() }))
+    Ok(Box::new(RandomNumbers { ty, distribution }))
 }
 
 /// Creates the routine of `rng-get-and-update-state`.
-pub fn state(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
+pub fn state(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::RngGetAndUpdateState { delta } = operation.instruction.op else {
         return Err(Unsupported::new("a state that is none"));
     };
@@ -54,16 +51,16 @@ pub fn state(operation: &Operation, companions: &Companions) -> Result<Box<dyn R
     if shape.element_type != ElementType::U64 || shape.dims != [2] {
         return Err(Unsupported::new("a state of random numbers other than u64[2]"));
     }
-    Ok(Box::new(GeneratorState { delta, generator: companions.generator.clone() }))
+    Ok(Box::new(GeneratorState { delta }))
 }
 
 impl Routine for GeneratorState {
-    fn run(&self, _: &[&[u8]], results: &mut [&mut [u8]], _: &Context<'_>) -> Result<(), RoutineError> {
+    fn run(&self, _: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
         let [result] = results else { return Err(RoutineError::Buffer) };
         if result.len() != size_of::<u128>() {
             return Err(RoutineError::Buffer);
         }
-        let mut generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut generator = context.generator.lock().unwrap_or_else(PoisonError::into_inner);
         result.copy_from_slice(&generator.counter.to_le_bytes());
         generator.counter = generator.counter.wrapping_add_signed(i128::from(self.delta));
         Ok(())
@@ -75,13 +72,13 @@ impl Routine for GeneratorState {
 }
 
 impl Routine for RandomNumbers {
-    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], _: &Context<'_>) -> Result<(), RoutineError> {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
         let ([first, second], [result]) = (arguments, results) else { return Err(RoutineError::Buffer) };
         let bytes = self.ty.byte_size();
         if [first.len(), second.len()] != [bytes; 2] {
             return Err(RoutineError::Buffer);
         }
-        let mut generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut generator = context.generator.lock().unwrap_or_else(PoisonError::into_inner);
         let mut put = |mut bits: Box<dyn FnMut(&mut SplitMix64) -> u64>| {
             for element in result.chunks_exact_mut(bytes) {
                 element.copy_from_slice(&bits(&mut generator.random).to_le_bytes()[..bytes]);
@@ -149,14 +146,18 @@ mod tests {
     use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
     use crate::check::{expected, module};
-    use crate::{CallingThread, Companions, Context, routine_for, routine_with};
+    use crate::{CallingThread, Context, SharedGenerator, routine_for};
 
     fn run(text: &str, inputs: &[ArrayLiteral], bytes: usize) -> Vec<u8> {
         let arguments: Vec<&[u8]> = inputs.iter().map(|input| &input.data[..]).collect();
         let mut result = vec![0; bytes];
         routine_for(&module(text))
             .unwrap()
-            .run(&arguments, &mut [&mut result], &Context { workers: &CallingThread })
+            .run(
+                &arguments,
+                &mut [&mut result],
+                &Context { workers: &CallingThread, generator: &SharedGenerator::default() },
+            )
             .unwrap();
         result
     }
@@ -184,18 +185,19 @@ mod tests {
     }
 
     #[test]
-    fn operations_of_a_program_draw_on() {
+    fn operations_of_an_execution_draw_on() {
         let text = "ENTRY e {\n  ROOT s = u64[2] rng-get-and-update-state(), delta=3\n}\n";
         assert_eq!(run(text, &[], 16), expected(&module(text), &[])[0]);
-        let companions = Companions::default();
-        let [a, b] = [(); 2].map(|()| routine_with(&module(text), &companions).unwrap());
+        let generator = SharedGenerator::default();
+        let context = Context { workers: &CallingThread, generator: &generator };
+        let [a, b] = [(); 2].map(|()| routine_for(&module(text)).unwrap());
         let run = |routine: &dyn crate::Routine| {
             let mut result = [0; 16];
-            routine.run(&[], &mut [&mut result], &Context { workers: &CallingThread }).unwrap();
+            routine.run(&[], &mut [&mut result], &context).unwrap();
             u128::from_le_bytes(result)
         };
         let first = run(&*a);
-        let too_small = a.run(&[], &mut [&mut [0; 8]], &Context { workers: &CallingThread });
+        let too_small = a.run(&[], &mut [&mut [0; 8]], &context);
         assert!(too_small.is_err(), "a routine that fails must not change the state");
         assert_eq!([run(&*b), run(&*a)], [first + 3, first + 6]);
     }

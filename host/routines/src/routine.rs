@@ -48,8 +48,6 @@ pub trait Comparator: Debug + Send + Sync {
 pub struct Companions {
     /// The compiled comparator of a sort, if the comparator must be compiled.
     pub comparator: Option<Arc<dyn Comparator>>,
-    /// The random number generator that all operations of the program share.
-    pub generator: SharedGenerator,
 }
 
 /// Resources that a routine may use during a run.
@@ -57,6 +55,8 @@ pub struct Companions {
 pub struct Context<'a> {
     /// Threads that execute parts of the work.
     pub workers: &'a dyn Workers,
+    /// The random number generator that all operations of the execution share.
+    pub generator: &'a SharedGenerator,
 }
 
 /// The reason why no routine can execute an operation.

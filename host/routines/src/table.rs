@@ -20,14 +20,15 @@ const OPERATIONS: &[(Opcode, MakeRoutine)] = &[
     (Opcode::Cholesky, lapack::make_cholesky),
     (Opcode::Dot, dot::make),
     (Opcode::Fft, fft::make),
+    (Opcode::Rng, random::numbers),
     (Opcode::RngBitGenerator, random_bits::make),
+    (Opcode::RngGetAndUpdateState, random::state),
     (Opcode::Topk, top_k::operation),
     (Opcode::TriangularSolve, lapack::make_triangular_solve),
 ];
 
 /// Functions that create the routines of operations that need [`Companions`], by opcode.
-const ACCOMPANIED: &[(Opcode, MakeRoutineWith)] =
-    &[(Opcode::Rng, random::numbers), (Opcode::RngGetAndUpdateState, random::state), (Opcode::Sort, sort::make)];
+const ACCOMPANIED: &[(Opcode, MakeRoutineWith)] = &[(Opcode::Sort, sort::make)];
 
 /// Functions that create the routines of custom calls, by target. A name that ends in `*` stands
 /// for all targets with this prefix.
@@ -72,8 +73,8 @@ pub fn comparator_to_compile(module: &Module) -> Option<ComputationId> {
     sort::comparator_to_compile(&Operation::of(module).ok()?)
 }
 
-/// Creates the routine as [`routine_for`] does. The routine may use `companions`: a compiled
-/// comparator and the program's random number generator.
+/// Creates the routine as [`routine_for`] does. The routine may use `companions`, for example a
+/// compiled comparator.
 ///
 /// # Errors
 /// If no routine supports the operation, or if the operation is a sort whose comparator must be
@@ -102,7 +103,7 @@ pub fn describe(module: &Module) -> Result<String, Unsupported> {
         }
     }
 
-    let companions = Companions { comparator: Some(Arc::new(Promised)), ..Companions::default() };
+    let companions = Companions { comparator: Some(Arc::new(Promised)) };
     Ok(routine_with(module, &companions)?.describe())
 }
 

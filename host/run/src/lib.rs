@@ -9,7 +9,7 @@ pub mod results;
 pub mod stored;
 pub mod terminal;
 
-use fusebox_runtime::Timing;
+use fusebox_runtime::measurement::Timing;
 use serde_json::{Value, json};
 
 /// Returns a measurement as one JSON object: `compile_ms`, `median_us`, `min_us`, `runs`, `target`.

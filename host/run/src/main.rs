@@ -12,7 +12,8 @@ use std::time::Instant;
 use clap::Parser;
 use fusebox_files::{SizeLimit, WriteError};
 use fusebox_run::{inputs, results, stored, terminal, timing_json};
-use fusebox_runtime::{Effort, Options, Program, describe_gpu, measure};
+use fusebox_runtime::measurement::{Effort, Session, measure};
+use fusebox_runtime::{LoadedExecutable, Options, describe_gpu};
 
 /// Run an executable compiled by fusebox. The executable is machine code, so run only executables
 /// that you trust
@@ -84,16 +85,17 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let executable = stored::read(path, &bytes, &arguments.trust)?;
     let target = executable.target.to_string();
     let begin = Instant::now();
-    let mut program = Program::load(executable, &Options { threads: arguments.threads, ..Options::default() })?;
+    let program = LoadedExecutable::open(executable, &Options { threads: arguments.threads, ..Options::default() })?;
     let load_ms = begin.elapsed().as_secs_f64() * 1e3;
-    program.set_inputs(&inputs::arrays(&inputs::load(&arguments.inputs, &program.parameter_shapes())?))?;
+    let values = inputs::arrays(&inputs::load(&arguments.inputs, &program.parameter_shapes())?);
     if arguments.bench {
-        let timing = measure(&mut program, Effort::default())?;
+        let mut session = Session::new(&program)?;
+        session.set_inputs(&values)?;
+        let timing = measure(&mut session, Effort::default())?;
         terminal::print_text(&format!("{}\n", timing_json(load_ms, &timing, &target)))?;
         return Ok(());
     }
-    program.execute()?;
-    let result = program.result()?;
+    let result = program.run(&values)?;
     if let Some(path) = &arguments.outputs {
         fusebox_runtime::npz::write_outputs(path, &result)?;
     }

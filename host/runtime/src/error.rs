@@ -47,7 +47,7 @@ pub enum LoadError {
 }
 
 /// The reason why a run failed.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunError {
     /// The caller passes the wrong number of inputs.
     #[error("the module has {expected} parameter arrays, but {found} inputs were given")]
@@ -67,28 +67,73 @@ pub enum RunError {
         /// Shape of the input.
         found: String,
     },
-    /// The last run may have overwritten a donated input, and the caller has not donated this input
+    /// The last run may have overwritten a donated input, and the caller has not set the inputs
     /// again.
-    #[error("the last run has overwritten the donated input {index}; donate it again, or set all inputs")]
+    #[error("the last run has overwritten the donated input {index}; set all inputs again")]
     Taken {
         /// Index of the input among all array leaves of the parameters.
         index: usize,
     },
-    /// The caller hands over a buffer for an input that the module does not declare as donated.
-    #[error("input {index} is not donated by the module: name it in `input_output_alias` or `buffer_donor`")]
-    NotDonated {
+    /// The caller passes a buffer that was deleted, or donated to an earlier execution.
+    #[error("the buffer of input {index} was deleted or donated before; pass a buffer that still exists")]
+    DeletedInput {
         /// Index of the input among all array leaves of the parameters.
         index: usize,
     },
-    /// The caller hands over a buffer whose size differs from the size of the input.
-    #[error("the buffer for input {index} has {found} bytes, but the module's parameter has {expected}")]
-    DonatedSize {
+    /// The caller passes the same buffer as a donated input and as another input.
+    #[error(
+        "the buffer of input {index} is donated and also passed as input {other}; pass two buffers, or keep input {index} in this execution"
+    )]
+    DonatedTwice {
+        /// Index of the donated input among all array leaves of the parameters.
+        index: usize,
+        /// Index of the other input.
+        other: usize,
+    },
+    /// The caller passes a buffer of another device.
+    #[error("the buffer of input {index} is on another device; copy it to the device of the executable")]
+    OtherDevice {
         /// Index of the input among all array leaves of the parameters.
         index: usize,
-        /// Size of the parameter in bytes.
+    },
+    /// The caller names an input that does not exist.
+    #[error("input {index} is to be kept, but the module takes {count} parameter arrays")]
+    NoSuchInput {
+        /// The index that the caller passes.
+        index: usize,
+        /// Number of array leaves of all parameters.
+        count: usize,
+    },
+    /// The buffer was deleted, or donated to an execution.
+    #[error("the buffer was deleted, or donated to an execution")]
+    Deleted,
+    /// The code that had to fill the buffer has ended without filling it.
+    #[error("the buffer was never filled: its execution or its promise ended early")]
+    Abandoned,
+    /// The bytes for a buffer do not have the size of its shape.
+    #[error("an array {shape} has {expected} bytes, but {found} bytes were given")]
+    ByteCount {
+        /// Shape of the array.
+        shape: String,
+        /// Size of the array in bytes.
         expected: u64,
-        /// Size of the buffer in bytes.
+        /// Number of bytes that the caller passes.
         found: u64,
+    },
+    /// The caller passes memory whose address is not a multiple of the alignment that kernels
+    /// assume.
+    #[error("memory of a buffer must start at a multiple of {alignment} bytes; copy the bytes instead")]
+    Alignment {
+        /// The alignment in bytes.
+        alignment: usize,
+    },
+    /// The caller passes the wrong number of results.
+    #[error("the module has {expected} result arrays, but {found} results were given")]
+    ResultCount {
+        /// Number of array leaves of the result.
+        expected: usize,
+        /// Number of arrays that the caller passes.
+        found: usize,
     },
     /// A host operation failed.
     #[error("{name}: {reason}")]

@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
+use fusebox_runtime::measurement::Session;
 use fusebox_runtime::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, KernelArgument, KernelImage, LoadError,
-    Options, Program, Slice, Target, Thunk, ValueShape, describe_gpu,
+    Access, Allocation, AllocationKind, Binding, Buffer, CodeImage, Executable, ExecuteOptions, KernelArgument,
+    KernelImage, LoadError, LoadedExecutable, Options, Slice, Target, Thunk, ValueShape, describe_gpu,
 };
 
 /// PTX of a kernel that adds 1 to each of 64 words.
@@ -56,7 +57,8 @@ fn executable(times: usize) -> Executable {
     };
     let argument = |access| KernelArgument { name: "words".into(), bytes: BYTES, element_bytes: 4, access };
     let step = |i: usize| Thunk::Kernel { kernel: 0, arguments: vec![slice(i), slice(i + 1)] };
-    let kinds = std::iter::once(AllocationKind::Parameter).chain((0..times).map(|_| AllocationKind::Temporary));
+    let written = (1..=times).map(|it| if it == times { AllocationKind::Result } else { AllocationKind::Temporary });
+    let kinds = std::iter::once(AllocationKind::Parameter).chain(written);
     Executable {
         name: "increment".into(),
         target: Target::Cuda(70),
@@ -69,6 +71,7 @@ fn executable(times: usize) -> Executable {
             blocks: 1,
             threads_per_block: WORDS as u32,
             shared_bytes: 0,
+            predicted_ns: None,
             arguments: vec![argument(Access::Read), argument(Access::WriteOnce)],
         }],
         host_ops: Vec::new(),
@@ -89,12 +92,43 @@ fn kernels_run_in_order_on_resident_inputs() {
     if !gpu() {
         return;
     }
-    let mut program = Program::load(executable(3), &Options::default()).unwrap();
+    let mut program = Session::load(executable(3), &Options::default()).unwrap();
     let result = program.run(&[words(0..WORDS as i32)]).unwrap();
     assert_eq!(result.as_array().unwrap(), &words(3..WORDS as i32 + 3));
     let taken = program.execute().unwrap();
     assert!(taken.as_nanos() > 0);
     assert_eq!(program.result().unwrap(), result);
+}
+
+/// Executes one program on several threads, which share an input and pass on their results.
+#[test]
+fn threads_share_a_program_and_its_buffers() {
+    if !gpu() {
+        return;
+    }
+    let program = LoadedExecutable::open(executable(3), &Options::default()).unwrap();
+    let input = Buffer::from_literal(program.device(), &words(0..WORDS as i32)).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut last = input.clone();
+                for turn in 1..20 {
+                    last = program.execute(&[&last], &ExecuteOptions::default()).unwrap().remove(0);
+                    if turn % 5 == 0 {
+                        assert_eq!(last.to_literal().unwrap(), words(3 * turn..WORDS as i32 + 3 * turn));
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(input.to_literal().unwrap(), words(0..WORDS as i32));
+    let mut donating = executable(1);
+    donating.allocations[0].kind = AllocationKind::Donated;
+    donating.result = donating.parameters[0].clone();
+    let donating = LoadedExecutable::load(program.device(), donating).unwrap();
+    let results = donating.execute(&[&input], &ExecuteOptions::default()).unwrap();
+    assert!(input.is_deleted());
+    assert_eq!(results[0].to_literal().unwrap(), words(0..WORDS as i32));
 }
 
 #[test]
@@ -104,7 +138,7 @@ fn ptx_the_driver_refuses_is_an_error_with_its_reason() {
     }
     let mut broken = executable(1);
     broken.code = vec![CodeImage::Ptx(INCREMENT.replace("add.u32", "frobnicate.u32"))];
-    match Program::load(broken, &Options::default()) {
+    match LoadedExecutable::open(broken, &Options::default()) {
         Err(LoadError::Device(message)) => assert!(message.contains("frobnicate"), "{message}"),
         other => panic!("{other:?}"),
     }
@@ -117,7 +151,7 @@ fn code_for_a_newer_card_is_refused() {
     }
     let mut newer = executable(1);
     newer.target = Target::Cuda(999);
-    match Program::load(newer, &Options::default()) {
+    match LoadedExecutable::open(newer, &Options::default()) {
         Err(LoadError::Device(message)) => assert!(message.contains("sm_999"), "{message}"),
         other => panic!("{other:?}"),
     }

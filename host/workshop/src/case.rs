@@ -4,7 +4,7 @@ use fusebox_compiler::{Options, Selected, Source};
 use fusebox_core::hlo::{Literal, Module, Shape, print_module};
 use fusebox_interpreter::EvalError;
 use fusebox_run::inputs::arrays;
-use fusebox_runtime::{Executable, Program};
+use fusebox_runtime::{Executable, LoadedExecutable};
 
 use crate::WorkshopError;
 use crate::closeness::{difference_beyond_rounding, jitter};
@@ -93,9 +93,12 @@ pub fn executed(
 ///
 /// # Errors
 /// If there is no executable, or it cannot be loaded.
-pub fn loaded(executable: Option<Executable>, options: &fusebox_runtime::Options) -> Result<Program, WorkshopError> {
+pub fn loaded(
+    executable: Option<Executable>,
+    options: &fusebox_runtime::Options,
+) -> Result<LoadedExecutable, WorkshopError> {
     let executable = executable.ok_or_else(|| WorkshopError::Interface("nothing was compiled to run".into()))?;
-    Ok(Program::load(executable, options)?)
+    Ok(LoadedExecutable::open(executable, options)?)
 }
 
 /// Returns a fusion of a program as a separate module.

@@ -5,7 +5,7 @@ use fusebox_compiler::{Compilation, Emitters, Options, Phase, compile_fused};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Literal, Module, Op, Shape};
 use fusebox_edit::{with_callees, with_results};
 use fusebox_run::inputs::arrays;
-use fusebox_runtime::Program;
+use fusebox_runtime::LoadedExecutable;
 
 use crate::WorkshopError;
 use crate::case::loaded;
@@ -16,7 +16,7 @@ pub struct Probe {
     /// The compiled program. The entry of the program is the sequence, and the program's result is
     /// the tuple of values.
     pub compilation: Compilation,
-    program: Program,
+    program: LoadedExecutable,
     sequence: Computation,
     shown: Vec<InstrId>,
 }
@@ -48,7 +48,7 @@ impl Probe {
     ///
     /// # Errors
     /// If the execution fails.
-    pub fn values(&mut self, inputs: &[Literal]) -> Result<Vec<Literal>, WorkshopError> {
+    pub fn values(&self, inputs: &[Literal]) -> Result<Vec<Literal>, WorkshopError> {
         let mut values: Vec<Literal> = vec![Literal::Token; self.sequence.instructions.len()];
         for (parameter, input) in self.sequence.parameters().iter().zip(inputs) {
             values[parameter.index()] = input.clone();

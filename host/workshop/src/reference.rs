@@ -3,7 +3,7 @@
 use fusebox_core::cost;
 use fusebox_core::hlo::{Literal, Module, Opcode};
 use fusebox_run::inputs;
-use fusebox_runtime::{Executable, Options, Program};
+use fusebox_runtime::{Executable, LoadedExecutable, Options};
 use serde::{Deserialize, Serialize};
 
 use crate::closeness::{difference_beyond_rounding, jitter};
@@ -97,6 +97,6 @@ fn value(module: &Module, inputs: &[Literal], run: &Options, program: Option<&Ex
     let Some(program) = program else {
         return fusebox_interpreter::evaluate(module, inputs).map_err(|error| error.to_string());
     };
-    let mut program = Program::load(program.clone(), run).map_err(|error| error.to_string())?;
+    let program = LoadedExecutable::open(program.clone(), run).map_err(|error| error.to_string())?;
     program.run(&inputs::arrays(inputs)).map_err(|error| error.to_string())
 }

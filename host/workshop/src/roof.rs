@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use fusebox_compiler::Selected;
 use fusebox_core::device::DeviceDescription;
 use fusebox_prediction::arithmetic_of_computation;
-use fusebox_runtime::{Executable, Options, Program, Sweep, SweepAccess, Target, operations_per_second};
+use fusebox_runtime::measurement::Session;
+use fusebox_runtime::{Executable, Options, Sweep, SweepAccess, Target, operations_per_second};
 use serde::Serialize;
 
 use crate::WorkshopError;
@@ -128,10 +129,10 @@ impl<'o> MachineSpeeds<'o> {
     /// Measures the least number of microseconds in which the machine moves these bytes, without
     /// the time of the launch.
     fn moving_us(&self, bytes: u64, cache: Cache) -> Result<f64, WorkshopError> {
-        let mut program = Program::load(Executable::copying(bytes.div_ceil(2), self.target), self.options)?;
-        program.execute()?;
-        let _pinned = program.pin_threads();
-        let copies = (0..SAMPLES).map(|_| time(&mut program, cache)).collect::<Result<Vec<_>, _>>()?;
+        let mut session = Session::load(Executable::copying(bytes.div_ceil(2), self.target), self.options)?;
+        session.execute()?;
+        let _pinned = session.pin_threads();
+        let copies = (0..SAMPLES).map(|_| time(&mut session, cache)).collect::<Result<Vec<_>, _>>()?;
         // On a GPU, the GPU's clock measures the time, and this time excludes the launch.
         if self.target != Target::Cpu {
             return Ok(least(copies));
@@ -146,10 +147,10 @@ impl<'o> MachineSpeeds<'o> {
         {
             for number in 0..SWEEPS {
                 if cache == Cache::Cold {
-                    program.evict()?;
+                    session.evict()?;
                 }
                 let sweep = Sweep { passage, is_backward: number % 2 == 1, bytes: bytes as usize };
-                best = program.sweep(sweep).map_or(best, |time| best.min(time.as_secs_f64() * 1e6));
+                best = session.sweep(sweep).map_or(best, |time| best.min(time.as_secs_f64() * 1e6));
             }
         }
         Ok(best)

@@ -7,7 +7,8 @@ use std::time::Instant;
 use fusebox_compiler::{Phase, Selected};
 use fusebox_core::times::microseconds;
 use fusebox_run::{inputs, terminal, timing_json};
-use fusebox_runtime::{Effort, Options, Program, measure};
+use fusebox_runtime::Options;
+use fusebox_runtime::measurement::{Effort, Session, measure};
 use fusebox_workshop::profile;
 use serde_json::json;
 
@@ -30,14 +31,14 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     };
     let executable = made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
     let options = running::options(&arguments.common.compiling)?;
-    let mut program = Program::load(executable, &options)?;
+    let mut session = Session::load(executable, &options)?;
     let compile_ms = begin.elapsed().as_secs_f64() * 1e3;
-    let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
-    program.set_inputs(&inputs::arrays(&values))?;
+    let values = inputs::load(&arguments.inputs, &session.parameter_shapes())?;
+    session.set_inputs(&inputs::arrays(&values))?;
     if let Some(trace) = &arguments.profile {
-        return show_profile(&mut program, &made.kernels, &options, arguments, trace.as_deref());
+        return show_profile(&mut session, &made.kernels, &options, arguments, trace.as_deref());
     }
-    let timing = measure(&mut program, Effort::default())?;
+    let timing = measure(&mut session, Effort::default())?;
     let mut line = timing_json(compile_ms, &timing, &arguments.common.compiling.target);
     if let Some(cached) = made.cached {
         line["cache"] = cached.name().into();
@@ -61,16 +62,16 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
 
 /// Prints the profile. If `trace` is a path, also writes a trace to this path.
 fn show_profile(
-    program: &mut Program,
+    session: &mut Session,
     kernels: &[Selected],
     options: &Options,
     arguments: &Bench,
     trace: Option<&Path>,
 ) -> Result<(), Failure> {
     let (_, device) = target::parse(&arguments.common.compiling.target, None)?;
-    let profile = profile::profile(program, kernels, &device, options, Effort::default())?;
+    let profile = profile::profile(session, kernels, &device, options, Effort::default())?;
     if let Some(path) = trace {
-        fusebox_files::write(path, profile::trace(&program.executable().name, &profile).to_string().as_bytes())?;
+        fusebox_files::write(path, profile::trace(&session.executable().name, &profile).to_string().as_bytes())?;
     }
     Ok(terminal::print(|out| {
         if arguments.json { writeln!(out, "{}", json!(profile)) } else { profile::write(out, &profile) }

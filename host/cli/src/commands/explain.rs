@@ -11,7 +11,8 @@ use fusebox_lowering::Code;
 use fusebox_plugins::Fingerprint;
 use fusebox_prediction::{Amount, Breakdown, breakdown};
 use fusebox_run::{inputs, terminal};
-use fusebox_runtime::{Effort, Executable, Program};
+use fusebox_runtime::Executable;
+use fusebox_runtime::measurement::{Effort, Session};
 use fusebox_workshop::profile::{self, Profile};
 use fusebox_workshop::ptxas::{self, KernelQuality};
 use fusebox_workshop::roofline;
@@ -93,10 +94,10 @@ fn measured(
     arguments: &Explain,
 ) -> Result<Profile, Failure> {
     let options = running::options(&arguments.common.compiling)?;
-    let mut program = Program::load(executable, &options)?;
-    let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
-    program.set_inputs(&inputs::arrays(&values))?;
-    Ok(profile::profile(&mut program, &made.kernels, device, &options, Effort::default())?)
+    let mut session = Session::load(executable, &options)?;
+    let values = inputs::load(&arguments.inputs, &session.parameter_shapes())?;
+    session.set_inputs(&inputs::arrays(&values))?;
+    Ok(profile::profile(&mut session, &made.kernels, device, &options, Effort::default())?)
 }
 
 /// Prints the report of NVIDIA's assembler on each kernel.

@@ -3,7 +3,7 @@
 use fusebox_compiler::{Phase, Source};
 use fusebox_core::hlo::{Literal, Shape};
 use fusebox_run::{inputs, results, stored, terminal};
-use fusebox_runtime::{Executable, Program};
+use fusebox_runtime::{Executable, LoadedExecutable};
 use fusebox_workshop::case::Case;
 use fusebox_workshop::simulated;
 
@@ -48,13 +48,13 @@ fn interpret(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
 
 fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
     let options = running::options(&arguments.common.compiling)?;
-    let mut program = if is_stored(arguments, source)? {
+    let program = if is_stored(arguments, source)? {
         let path = &arguments.common.module;
         let executable = stored::read(path, &source.bytes, &arguments.trust)?;
         // If loading fails, the file is at fault, not this compiler.
-        Program::load(executable, &options).map_err(Failure::input)?
+        LoadedExecutable::open(executable, &options).map_err(Failure::input)?
     } else {
-        Program::load(compile(arguments, source)?, &options)?
+        LoadedExecutable::open(compile(arguments, source)?, &options)?
     };
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     let result = program.run(&inputs::arrays(&values))?;

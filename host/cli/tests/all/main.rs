@@ -16,6 +16,7 @@ mod documents;
 mod dynamic_control_flow;
 mod dynamic_interface;
 mod dynamic_sizes;
+mod embed;
 mod emitters;
 mod executables;
 mod expansions;

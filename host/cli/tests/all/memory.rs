@@ -90,7 +90,7 @@ fn inputs_that_do_not_fit_are_an_error() {
     let place = Workplace::with_module(&filled("s8[400000000]"));
     place.run(&["run", "m.hlo", "--outputs", "in.npz"]).succeeded();
     place.write("take.hlo", b"HloModule t\nENTRY main { x = s8[400000000] parameter(0)\n  z = s8[1] slice(x), slice={[0:1]}\n  ROOT r = s8[1] add(z, z) }");
-    within(&place, 1000, &["run", "take.hlo"]).failed(1, &["400000000 bytes of memory for random inputs"]);
-    let ran = within(&place, 1000, &["run", "take.hlo", "--inputs", "in.npz"]);
+    within(&place, 700, &["run", "take.hlo"]).failed(1, &["400000000 bytes of memory for random inputs"]);
+    let ran = within(&place, 700, &["run", "take.hlo", "--inputs", "in.npz"]);
     ran.failed(1, &["in.npz, arr_0: 400000000 bytes of memory are not available"]);
 }

@@ -21,9 +21,10 @@ use fusebox_core::emitter::LaunchDimensions;
 use fusebox_core::hlo::{ArrayShape, ElementType, Shape};
 use fusebox_lowering::{Argument, Code, KernelSource, NoStages, Target, compile, generic_form};
 use fusebox_plugins::Registry;
+use fusebox_runtime::measurement::Session;
 use fusebox_runtime::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, KernelArgument, KernelImage, Options, Program,
-    Slice, ThreadOrder, Thunk, ValueShape,
+    Access, Allocation, AllocationKind, Binding, CodeImage, Executable, KernelArgument, KernelImage, LoadedExecutable,
+    Options, Slice, ThreadOrder, Thunk, ValueShape,
 };
 
 const ORDERS: [ThreadOrder; 3] = [ThreadOrder::Forward, ThreadOrder::Reverse, ThreadOrder::Seeded(5)];
@@ -48,8 +49,8 @@ fn a_report_names_what_the_program_calls_it() {
     executable.kernels[0].arguments[0].bytes -= 4;
     let Thunk::Kernel { arguments, .. } = &mut executable.thunks[0] else { panic!("no kernel") };
     arguments[0].bytes -= 4;
-    let mut program = Program::load(executable, &Options::default()).unwrap();
-    let report = program.execute().unwrap_err().to_string();
+    let mut session = Session::load(executable, &Options::default()).unwrap();
+    let report = session.execute().unwrap_err().to_string();
     for words in ["out of bounds", "parameter 0 (p)", "fusion: tensor.extract at twice", "of block 0"] {
         assert!(report.contains(words), "`{words}` is not in {report}");
     }
@@ -141,10 +142,9 @@ impl KernelFile {
         let code = compile(&[source], &Target::simt(), &mut NoStages).map_err(|e| e.to_string())?;
         let Code::Object { bytes, sites } = code else { panic!("not an object") };
         let executable = self.executable(CodeImage::Object { bytes, sites });
-        let mut program = Program::load(executable, &Options { threads: 1, order, ..Options::default() })
+        let program = LoadedExecutable::open(executable, &Options { threads: 1, order, ..Options::default() })
             .map_err(|e| e.to_string())?;
-        program.execute().map_err(|e| e.to_string())?;
-        let result = program.result().map_err(|e| e.to_string())?;
+        let result = program.run(&[]).map_err(|e| e.to_string())?;
         Ok(result.leaves().iter().flat_map(|leaf| leaf.as_array().unwrap().data.to_vec()).collect())
     }
 
@@ -156,7 +156,7 @@ impl KernelFile {
             let bytes = shape.byte_size() as u64;
             let whole = |allocation: usize| Slice { allocation: allocation as u32, offset: 0, bytes };
             allocations.push(Allocation { bytes, kind: AllocationKind::Constant(counting(shape)) });
-            allocations.push(Allocation { bytes, kind: AllocationKind::Temporary });
+            allocations.push(Allocation { bytes, kind: AllocationKind::Result });
             let (from, to) = (whole(allocations.len() - 2), whole(allocations.len() - 1));
             thunks.push(Thunk::Copy { from, to });
             slices.push(to);
@@ -183,6 +183,7 @@ impl KernelFile {
                 blocks: self.launch.blocks,
                 threads_per_block: self.launch.threads_per_block,
                 shared_bytes: self.shared_bytes,
+                predicted_ns: None,
                 arguments: self.arguments.iter().map(described).collect(),
             }],
             host_ops: Vec::new(),

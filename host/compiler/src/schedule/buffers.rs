@@ -7,8 +7,9 @@ use fusebox_core::hlo::Module;
 use fusebox_runtime::{Allocation, AllocationKind, Slice, Thunk};
 use fusebox_thunks::for_all;
 
-use super::memory::BufferProducer;
-use super::placement::{ArenaPlacement, PlacementRequest, place};
+use super::memory::{BufferProducer, WrittenBuffer};
+use super::placement::PlacementRequest;
+use super::result_memory::share;
 use crate::memory_use::MemoryUse;
 
 /// Buffers before placement. Time is counted in steps of the whole program. The steps of a loop's
@@ -65,6 +66,15 @@ impl Buffers {
         self.add(bytes, AllocationKind::Temporary)
     }
 
+    /// Declares that a slice holds a result. If thunks write it, its buffer becomes an allocation
+    /// of its own, which the caller of the program gets.
+    pub fn hand_out(&mut self, slice: &Slice) {
+        let kind = &mut self.buffers[slice.allocation as usize].kind;
+        if *kind == AllocationKind::Temporary {
+            *kind = AllocationKind::Result;
+        }
+    }
+
     /// Whether thunks may write the slice.
     pub fn is_writable(&self, slice: &Slice) -> bool {
         self.buffers[slice.allocation as usize].kind.is_writable()
@@ -110,11 +120,12 @@ impl Buffers {
         }
     }
 
-    /// Places all buffers. Temporaries share one allocation.
+    /// Places all buffers. Temporaries share one allocation, or are in the memory of results that
+    /// are written later.
     pub fn place(self, module: &Module) -> PlacedBuffers {
         let places = vec![(0, 0); self.buffers.len()];
         let mut placed = PlacedBuffers { allocations: Vec::new(), memory: MemoryUse::default(), places };
-        let mut temporaries: Vec<(usize, PlacementRequest)> = Vec::new();
+        let (mut temporaries, mut results) = (Vec::new(), Vec::new());
         for (index, buffer) in self.buffers.iter().enumerate() {
             match (&buffer.kind, buffer.life) {
                 (AllocationKind::Temporary, Some((first, last))) => {
@@ -122,23 +133,51 @@ impl Buffers {
                     temporaries.push((index, PlacementRequest { bytes, life: first..=last }));
                 }
                 (AllocationKind::Temporary, None) => {}
-                (kind, _) => {
+                (kind, life) => {
                     placed.places[index] = (placed.allocations.len() as u32, 0);
                     placed.allocations.push(Allocation { bytes: buffer.bytes, kind: kind.clone() });
+                    if let (AllocationKind::Result, Some((first, last))) = (kind, life) {
+                        results.push((index, PlacementRequest { bytes: buffer.bytes, life: first..=last }));
+                    }
                 }
             }
         }
-        let arena = placed.allocations.len() as u32;
-        let (indices, requests): (Vec<usize>, Vec<PlacementRequest>) = temporaries.into_iter().unzip();
-        let ArenaPlacement { offsets, bytes } = place(&requests);
-        let producers: Vec<Option<BufferProducer>> =
-            indices.iter().map(|&index| self.buffers[index].producer).collect();
-        placed.memory = MemoryUse::at_peak(module, &requests, &producers, bytes);
-        for (index, offset) in indices.into_iter().zip(offsets) {
-            placed.places[index] = (arena, offset);
-        }
-        placed.allocations.push(Allocation { bytes, kind: AllocationKind::Temporary });
+        self.place_temporaries(&mut placed, module, temporaries, results);
         placed
+    }
+
+    /// Places temporaries, and computes the memory of temporaries and results.
+    fn place_temporaries(
+        &self,
+        placed: &mut PlacedBuffers,
+        module: &Module,
+        temporaries: Vec<(usize, PlacementRequest)>,
+        results: Vec<(usize, PlacementRequest)>,
+    ) {
+        let (indices, requests): (Vec<usize>, Vec<PlacementRequest>) = temporaries.into_iter().unzip();
+        let (of_results, lives): (Vec<usize>, Vec<PlacementRequest>) = results.into_iter().unzip();
+        let shared = share(&requests, &lives);
+        let arena = placed.allocations.len() as u32;
+        let mut offsets = shared.arena.offsets.into_iter();
+        let mut in_arena = Vec::new();
+        let written = |(&index, request): (&usize, PlacementRequest)| WrittenBuffer {
+            request,
+            producer: self.buffers[index].producer,
+        };
+        for ((index, request), place) in indices.iter().zip(requests).zip(shared.in_results) {
+            placed.places[*index] = match place {
+                Some((result, offset)) => (placed.places[of_results[result]].0, offset),
+                None => {
+                    in_arena.push(written((index, request)));
+                    (arena, offsets.next().unwrap_or_default())
+                }
+            };
+        }
+        if shared.arena.bytes > 0 {
+            placed.allocations.push(Allocation { bytes: shared.arena.bytes, kind: AllocationKind::Temporary });
+        }
+        let results: Vec<WrittenBuffer> = of_results.iter().zip(lives).map(written).collect();
+        placed.memory = MemoryUse::at_peak(module, &in_arena, &results, shared.arena.bytes);
     }
 }
 

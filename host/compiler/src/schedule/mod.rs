@@ -25,6 +25,7 @@ mod memory;
 mod order;
 mod placement;
 pub mod rematerialise;
+mod result_memory;
 mod sequence;
 mod updates;
 mod uses;
@@ -279,12 +280,13 @@ impl<'a> Scheduler<'a> {
         let composites = self.composed(&mut thunks, &parameters, &result);
         let launched =
             composites::renumber(&mut thunks, self.planned.iter().filter(|planned| planned.kernel.is_some()).count());
+        result.leaves.iter().for_each(|leaf| self.buffers.hand_out(leaf));
         let placed = self.buffers.place(self.module);
         parameters.iter_mut().chain([&mut result]).flat_map(|b| &mut b.leaves).for_each(|s| placed.resolve(s));
         placed.resolve_all(&mut thunks);
         let in_place = in_place::chosen(&self.merits);
         let Scheduler { host_ops, comparators, .. } = self;
-        let memory = accounted(placed.memory, &placed.allocations, &result);
+        let memory = accounted(placed.memory, &placed.allocations);
         interface::tell_sizes(&self.module.interface_sizes, &mut parameters, &mut result);
         let allocations = placed.allocations;
         Schedule {
@@ -312,19 +314,17 @@ impl<'a> Scheduler<'a> {
     }
 }
 
-/// Sums allocations by purpose, and splits the temporary ones into results and others.
-fn accounted(memory: MemoryUse, allocations: &[Allocation], result: &Binding) -> MemoryUse {
+/// Sums allocations by purpose.
+fn accounted(memory: MemoryUse, allocations: &[Allocation]) -> MemoryUse {
     let sum = |is_such: fn(&AllocationKind) -> bool| -> u64 {
         allocations.iter().filter(|it| is_such(&it.kind)).map(|it| it.bytes).sum()
     };
     let arguments = sum(|kind| matches!(kind, AllocationKind::Parameter | AllocationKind::Donated));
     let constants = sum(|kind| matches!(kind, AllocationKind::Constant(_)));
-    let written = sum(|kind| matches!(kind, AllocationKind::Temporary));
-    let is_written = |slice: &&Slice| allocations[slice.allocation as usize].kind == AllocationKind::Temporary;
-    let results: HashSet<&Slice> = result.leaves.iter().filter(is_written).collect();
-    let outputs: u64 = results.iter().map(|slice| slice.bytes).sum();
-    let total = arguments + constants + written;
-    MemoryUse { arguments, constants, outputs, temporaries: written.saturating_sub(outputs), total, ..memory }
+    let outputs = sum(|kind| matches!(kind, AllocationKind::Result));
+    let temporaries = sum(|kind| matches!(kind, AllocationKind::Temporary));
+    let total = arguments + constants + outputs + temporaries;
+    MemoryUse { arguments, constants, outputs, temporaries, total, ..memory }
 }
 
 /// Returns the sizes of a shape's array leaves, in bytes.

@@ -102,7 +102,7 @@ fn in_order(requests: &[PlacementRequest], order: &[usize]) -> ArenaPlacement {
 
 /// Returns the start of the smallest gap that is wide enough. If there is no such gap, returns the
 /// end of all ranges. The ranges in `occupied` are sorted by start.
-fn tightest_gap(occupied: &[(u64, u64)], bytes: u64) -> u64 {
+pub fn tightest_gap(occupied: &[(u64, u64)], bytes: u64) -> u64 {
     let mut end = 0;
     let mut best: Option<(u64, u64)> = None;
     for &(start, until) in occupied {

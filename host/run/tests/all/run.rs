@@ -22,7 +22,7 @@ fn copy(target: Target) -> Executable {
         code: Vec::new(),
         kernels: Vec::new(),
         host_ops: Vec::new(),
-        allocations: vec![allocation(AllocationKind::Parameter), allocation(AllocationKind::Temporary)],
+        allocations: vec![allocation(AllocationKind::Parameter), allocation(AllocationKind::Result)],
         thunks: vec![Thunk::Copy { from: slice(0), to: slice(1) }],
         parameters: vec![binding(0)],
         result: binding(1),
@@ -80,7 +80,7 @@ fn what_cannot_run_here_says_so() {
     let refused = failed("foreign.fusebox", &foreign.to_bytes().unwrap());
     assert!(refused.contains("a processor with avx9999f") && refused.contains("compile the module again"), "{refused}");
     assert!(
-        failed("older.fusebox", &older).contains("format 3, but this fusebox reads format 8: compile the module again")
+        failed("older.fusebox", &older).contains("format 3, but this fusebox reads format 9: compile the module again")
     );
     if fusebox_runtime::describe_gpu().is_err() {
         assert!(failed("gpu.fusebox", &copy(Target::Cuda(90)).to_bytes().unwrap()).contains("no CUDA driver"));

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use fusebox_core::hlo::{Diagnostic, Shape, parse_module, verify};
 use fusebox_routines::{
-    Companions, Comparator, Context, Product, Routine, RoutineError, SharedGenerator, comparator_to_compile,
-    product_of, routine_with,
+    Companions, Comparator, Context, Product, Routine, RoutineError, comparator_to_compile, product_of, routine_with,
 };
 
 use super::comparator::CompiledComparator;
@@ -27,7 +26,7 @@ impl LoadedHostOp {
     /// Loads an operation and creates its routine. Fails if the operation's HLO is invalid or if no
     /// routine supports the operation. Also fails if a required comparator is missing, or if the
     /// operation has a comparator that it does not need.
-    pub fn new(op: &HostOp, generator: &SharedGenerator) -> Result<LoadedHostOp, LoadError> {
+    pub fn new(op: &HostOp) -> Result<LoadedHostOp, LoadError> {
         let fail = |reason: String| LoadError::HostOp { name: op.name.clone(), reason };
         let module = parse_module(&op.hlo, &op.name).map_err(|faults| fail(first(&faults)))?;
         verify(&module).map_err(|faults| fail(first(&faults)))?;
@@ -40,8 +39,7 @@ impl LoadedHostOp {
             (_, kernel) => kernel.as_ref().map(|kernel| CompiledComparator::load(kernel, &parameters)).transpose()?,
         };
         let comparator = comparator.map(|comparator| Arc::new(comparator) as Arc<dyn Comparator>);
-        let companions = Companions { comparator, generator: generator.clone() };
-        let routine = routine_with(&module, &companions).map_err(|error| fail(error.to_string()))?;
+        let routine = routine_with(&module, &Companions { comparator }).map_err(|error| fail(error.to_string()))?;
         let product = product_of(&module).ok();
         Ok(LoadedHostOp { name: op.name.clone(), parameters, result, routine, product })
     }

@@ -20,4 +20,4 @@ mod watchdog;
 pub use host_code::HostCode;
 pub use host_op::{LoadedHostOp, check_steps};
 pub use kernel::{CpuFunction, LoadedKernel, SimtFunction};
-pub use watchdog::{Watch, Watchdog};
+pub use watchdog::{ObservedLaunches, Watch, Watchdog, WatchedLaunch};

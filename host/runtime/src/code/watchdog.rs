@@ -4,6 +4,7 @@
 //! only reports the kernel, and the process must decide how to end. The simulator needs no
 //! watchdog, because it counts the iterations of every loop.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -18,20 +19,28 @@ const STEPS: u32 = 64;
 
 /// Reports a kernel of the cpu target that runs for longer than the limit.
 ///
-/// One thread observes all programs that are loaded with clones of the same watchdog. Only one of
-/// these programs may execute at a time.
+/// One thread observes all executions of all programs that are loaded with clones of the same
+/// watchdog.
 #[derive(Clone, Debug)]
 pub struct Watchdog(Arc<WatchdogState>);
 
 #[derive(Debug, Default)]
 struct WatchdogState {
-    /// The low [`KERNEL_BITS`] bits hold the number of the running kernel. The bits above hold the
-    /// number of this kernel's launch. The value is 0 if no kernel is running.
-    running: AtomicU64,
-    launches: AtomicU64,
     /// The registered kernels. A kernel's index is its number minus one. The entry of a dropped
     /// kernel is reused.
     kernels: Mutex<Vec<Weak<KernelImage>>>,
+    /// The launches to observe, one entry per execution that may run at the same time as others.
+    launches: Mutex<Vec<Weak<ObservedLaunches>>>,
+}
+
+/// The launches of one execution at a time.
+#[derive(Debug, Default)]
+pub struct ObservedLaunches {
+    /// The low [`KERNEL_BITS`] bits hold the number of the running kernel. The bits above hold the
+    /// number of this kernel's launch. The value is 0 if no kernel is running.
+    running: AtomicU64,
+    /// Number of launches so far.
+    count: AtomicU64,
 }
 
 impl Watchdog {
@@ -67,7 +76,16 @@ impl Watchdog {
             Some(free) => *free = Arc::downgrade(&image),
             None => kernels.push(Arc::downgrade(&image)),
         }
-        Watch { shared: self.0.clone(), number: place as u64 + 1, _image: image }
+        Watch { number: place as u64 + 1, _image: image, _watchdog: self.clone() }
+    }
+
+    /// Registers an execution. The watchdog observes the launches that are marked with the result.
+    pub(crate) fn observe(&self) -> Arc<ObservedLaunches> {
+        let launches = Arc::new(ObservedLaunches::default());
+        let mut observed = self.0.launches.lock().unwrap_or_else(PoisonError::into_inner);
+        observed.retain(|it| it.strong_count() > 0);
+        observed.push(Arc::downgrade(&launches));
+        launches
     }
 }
 
@@ -78,21 +96,29 @@ fn first_late(
     limit: Duration,
     is_limited: impl Fn(&KernelImage) -> bool,
 ) -> Option<Arc<KernelImage>> {
-    let (mut seen, mut since) = (0, Instant::now());
+    // For each execution, the launch that ran when the watchdog last looked, and the time since
+    // when this launch has been running.
+    let mut seen: HashMap<*const ObservedLaunches, (u64, Instant)> = HashMap::new();
     loop {
         std::thread::sleep(limit / STEPS);
         let shared = watched.upgrade()?;
-        let running = shared.running.load(Ordering::Relaxed);
-        if running == 0 || running != seen {
-            (seen, since) = (running, Instant::now());
-        } else if since.elapsed() >= limit {
-            let number = (running & ((1 << KERNEL_BITS) - 1)) as usize;
-            let kernels = shared.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-            let kernel = kernels.get(number - 1).and_then(Weak::upgrade);
-            if let Some(kernel) = kernel.filter(|kernel| is_limited(kernel)) {
-                return Some(kernel);
+        let observed = shared.launches.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let observed: Vec<Arc<ObservedLaunches>> = observed.iter().filter_map(Weak::upgrade).collect();
+        seen.retain(|&known, _| observed.iter().any(|launches| Arc::as_ptr(launches) == known));
+        for launches in observed {
+            let running = launches.running.load(Ordering::Relaxed);
+            let (launch, since) = seen.entry(Arc::as_ptr(&launches)).or_insert_with(|| (0, Instant::now()));
+            if running == 0 || running != *launch {
+                (*launch, *since) = (running, Instant::now());
+            } else if since.elapsed() >= limit {
+                let number = (running & ((1 << KERNEL_BITS) - 1)) as usize;
+                let kernels = shared.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+                let kernel = kernels.get(number - 1).and_then(Weak::upgrade);
+                if let Some(kernel) = kernel.filter(|kernel| is_limited(kernel)) {
+                    return Some(kernel);
+                }
+                *since = Instant::now();
             }
-            since = Instant::now();
         }
     }
 }
@@ -100,29 +126,30 @@ fn first_late(
 /// The registration of a kernel with a watchdog.
 #[derive(Clone, Debug)]
 pub struct Watch {
-    shared: Arc<WatchdogState>,
     /// Number of the kernel, counted from 1.
     number: u64,
     /// Keeps the kernel's number from being reused.
     _image: Arc<KernelImage>,
+    /// Keeps the watchdog's thread running.
+    _watchdog: Watchdog,
 }
 
 impl Watch {
-    /// Marks the kernel as running until the result is dropped. A launch takes only three stores,
-    /// so that the watchdog does not affect measurements of kernels.
-    pub fn launch(&self) -> Launch<'_> {
-        let WatchdogState { running, launches, .. } = &*self.shared;
-        let launch = launches.load(Ordering::Relaxed) + 1;
-        launches.store(launch, Ordering::Relaxed);
+    /// Marks the kernel as running in an execution until the result is dropped. A launch takes only
+    /// three stores, so that the watchdog does not affect measurements of kernels.
+    pub fn launch<'l>(&self, launches: &'l ObservedLaunches) -> WatchedLaunch<'l> {
+        let ObservedLaunches { running, count } = launches;
+        let launch = count.load(Ordering::Relaxed) + 1;
+        count.store(launch, Ordering::Relaxed);
         running.store(launch << KERNEL_BITS | self.number, Ordering::Relaxed);
-        Launch(running)
+        WatchedLaunch(running)
     }
 }
 
-/// A mark that a kernel is running. Dropping the value ends the mark.
-pub struct Launch<'w>(&'w AtomicU64);
+/// A mark that a kernel is running. Dropping it ends the mark.
+pub struct WatchedLaunch<'l>(&'l AtomicU64);
 
-impl Drop for Launch<'_> {
+impl Drop for WatchedLaunch<'_> {
     fn drop(&mut self) {
         self.0.store(0, Ordering::Relaxed);
     }
@@ -142,6 +169,7 @@ mod tests {
             blocks: 1,
             threads_per_block: 1,
             shared_bytes: 0,
+            predicted_ns: None,
             arguments: Vec::new(),
         }
     }
@@ -157,23 +185,42 @@ mod tests {
     fn the_kernel_that_does_not_end_is_reported() {
         let (watchdog, reported) = started();
         let [short, trusted, endless] = ["short", "trusted", "endless"].map(|name| watchdog.watch(&kernel(name)));
-        drop(short.launch());
-        let long = trusted.launch();
+        let launches = watchdog.observe();
+        drop(short.launch(&launches));
+        let long = trusted.launch(&launches);
         assert!(reported.recv_timeout(Duration::from_millis(600)).is_err());
         drop((long, short));
         // This registration reuses the number of the dropped kernel.
         let _other = watchdog.watch(&kernel("other"));
-        let _endless = endless.launch();
+        let _endless = endless.launch(&launches);
         assert_eq!(reported.recv_timeout(Duration::from_secs(20)).unwrap(), "endless");
+    }
+
+    #[test]
+    fn executions_at_the_same_time_are_told_apart() {
+        let (watchdog, reported) = started();
+        let [short, endless] = ["short", "endless"].map(|name| watchdog.watch(&kernel(name)));
+        let [of_short, of_endless] = [(); 2].map(|()| watchdog.observe());
+        let _endless = endless.launch(&of_endless);
+        let begin = Instant::now();
+        let reported = loop {
+            drop(short.launch(&of_short));
+            if let Ok(kernel) = reported.try_recv() {
+                break kernel;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(20), "short launches hide the endless one");
+        };
+        assert_eq!(reported, "endless");
     }
 
     #[test]
     fn launches_of_one_kernel_are_told_apart() {
         let (watchdog, reported) = started();
         let watch = watchdog.watch(&kernel("again"));
+        let launches = watchdog.observe();
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_millis(600) {
-            let _launch = watch.launch();
+            let _launch = watch.launch(&launches);
         }
         drop((watchdog, watch));
         // The channel is closed, so the watchdog's thread has ended without a report.

@@ -32,8 +32,11 @@ pub enum AllocationKind {
     /// Holds these bytes. The runtime fills the allocation once, when it loads the program, and
     /// thunks only read it.
     Constant(Vec<u8>),
-    /// Memory that thunks write and read.
+    /// Memory that thunks write and read during a run.
     Temporary,
+    /// Memory that thunks write and read, and that holds array leaves of the result after a run.
+    /// Each run has its own memory for this allocation, which the caller gets.
+    Result,
 }
 
 /// A range of bytes of an allocation.
@@ -50,7 +53,7 @@ pub struct Slice {
 impl AllocationKind {
     /// Whether thunks may write to an allocation of this kind.
     pub fn is_writable(&self) -> bool {
-        matches!(self, AllocationKind::Donated | AllocationKind::Temporary)
+        matches!(self, AllocationKind::Donated | AllocationKind::Temporary | AllocationKind::Result)
     }
 }
 

@@ -2,6 +2,8 @@
 //! that every slice is inside its allocation, and that sizes agree. Does not check the machine
 //! code.
 
+use std::collections::HashSet;
+
 use fusebox_core::hlo::{ArrayShape, Shape};
 use fusebox_thunks::nesting::{DEEPEST, too_deep};
 
@@ -21,12 +23,14 @@ impl Executable {
     pub(crate) fn check(&self) -> Result<(), String> {
         self.allocations.iter().try_for_each(check_allocation)?;
         self.kernels.iter().try_for_each(|kernel| self.check_kernel(kernel))?;
+        let mut inputs = HashSet::new();
         for parameter in &self.parameters {
             self.check_binding(parameter)?;
             let sizes = parameter.sizes.iter().map(|size| &size.at);
-            parameter.leaves.iter().chain(sizes).try_for_each(|leaf| self.check_input(leaf))?;
+            parameter.leaves.iter().chain(sizes).try_for_each(|leaf| self.check_input(leaf, &mut inputs))?;
         }
         self.check_binding(&self.result)?;
+        self.result.leaves.iter().try_for_each(|leaf| self.check_result(leaf))?;
         self.check_thunks(&self.thunks, 0)
     }
 
@@ -72,13 +76,27 @@ impl Executable {
         }
     }
 
-    /// Checks the allocation of an input. A donated input must occupy a whole allocation, because
-    /// [`Program::donate`](crate::Program::donate) exchanges whole allocations.
-    fn check_input(&self, leaf: &Slice) -> Result<(), String> {
+    /// Checks the allocation of an input. An input must occupy a whole allocation, because the
+    /// memory of the caller's buffer takes the place of this allocation. `inputs` are the
+    /// allocations of other inputs.
+    fn check_input(&self, leaf: &Slice, inputs: &mut HashSet<u32>) -> Result<(), String> {
+        let is_first = inputs.insert(leaf.allocation);
         match self.allocations.get(leaf.allocation as usize) {
-            Some(Allocation { kind: AllocationKind::Parameter, .. }) => Ok(()),
-            Some(Allocation { kind: AllocationKind::Donated, bytes }) if *bytes == leaf.bytes => Ok(()),
+            Some(Allocation { kind: AllocationKind::Parameter | AllocationKind::Donated, bytes })
+                if is_first && *bytes == leaf.bytes =>
+            {
+                Ok(())
+            }
             _ => Err("a parameter's memory is used for something else".into()),
+        }
+    }
+
+    /// Checks the allocation of a result. Temporary memory is used again by the next execution, so
+    /// it cannot hold a result.
+    fn check_result(&self, leaf: &Slice) -> Result<(), String> {
+        match self.kind(leaf) {
+            Some(AllocationKind::Temporary) => Err("a result is in temporary memory".into()),
+            _ => Ok(()),
         }
     }
 

@@ -32,6 +32,9 @@ pub struct KernelImage {
     pub threads_per_block: u32,
     /// Size of the dynamic shared memory of a block in bytes.
     pub shared_bytes: u32,
+    /// The compiler's prediction of the time of a launch, in nanoseconds. `None` if the time is not
+    /// known, because the kernel contains loops of the program.
+    pub predicted_ns: Option<u64>,
     /// Arguments of the kernel: its parameters, followed by its outputs.
     pub arguments: Vec<KernelArgument>,
 }

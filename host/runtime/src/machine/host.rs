@@ -8,66 +8,92 @@ use std::time::{Duration, Instant};
 
 use fusebox_routines::{CallingThread, Context, Workers};
 
-use super::options::Options;
+use super::frame::{Frame, Launch};
 use super::simt::{self, ThreadOrder};
 use super::thunks::{Machine, in_order};
-use crate::code::{CpuFunction, HostCode, LoadedHostOp, LoadedKernel, Watch};
+use crate::code::{
+    CpuFunction, HostCode, LoadedHostOp, LoadedKernel, ObservedLaunches, Watch, Watchdog, WatchedLaunch,
+};
 use crate::executable::ALIGNMENT;
 use crate::processor::{Pool, subnormals};
-use crate::{Allocation, AllocationKind, Buffer, Executable, LoadError, RunError, Slice, Sweep, Thunk};
+use crate::{Executable, LoadError, RunError, Slice, Thunk};
 
 /// Maximum size in bytes of a copy that a single thread makes. Several threads make larger copies,
 /// in chunks of about this size.
 pub const PART_BYTES: u64 = 256 << 10;
 
-/// Minimum number of bytes per thread of a sweep. A sweep of fewer bytes takes less time than the
-/// start of another thread.
-const SWEPT_BYTES: u64 = 32 << 10;
-
-/// A program that is loaded in the host's memory.
+/// A program that is loaded in the host. It does not change, so any number of threads can execute
+/// it at the same time.
 #[derive(Debug)]
-pub struct Host {
-    buffers: Vec<Buffer>,
+pub struct HostProgram {
     code: HostCode,
-    /// The thread pool of the cpu target; `None` for the simt target.
-    pool: Option<Arc<Pool>>,
-    order: ThreadOrder,
+    executor: HostExecutor,
 }
 
-impl Host {
-    /// Links the code and allocates the buffers. For the cpu target, `pool` is the pool that
-    /// executes kernels. If `pool` is `None`, the simulator executes kernels, in the thread order
-    /// that the options set. Fails if the code cannot be linked or memory is short.
+/// The threads that execute kernels.
+#[derive(Clone, Debug)]
+pub enum HostExecutor {
+    /// The threads of a pool execute kernels of the cpu target.
+    Pool(Arc<Pool>),
+    /// The simulator executes kernels of the simt target in this order of threads.
+    Simulator(ThreadOrder),
+}
+
+/// An execution of a program in the host.
+pub struct HostRun<'e> {
+    program: &'e HostProgram,
+    frame: &'e mut Frame,
+}
+
+impl HostExecutor {
+    /// Returns the thread pool; `None` for the simulator.
+    pub fn pool(&self) -> Option<&Arc<Pool>> {
+        if let HostExecutor::Pool(pool) = self { Some(pool) } else { None }
+    }
+}
+
+impl HostProgram {
+    /// Links the code. Fails if the code cannot be linked.
     pub fn load(
         executable: &Executable,
         host_ops: Vec<LoadedHostOp>,
-        pool: Option<Arc<Pool>>,
-        options: &Options,
-    ) -> Result<Host, LoadError> {
-        let watchdog = options.watchdog.as_ref().filter(|_| pool.is_some());
+        executor: HostExecutor,
+        watchdog: Option<&Watchdog>,
+    ) -> Result<HostProgram, LoadError> {
+        let watchdog = watchdog.filter(|_| executor.pool().is_some());
         let code = HostCode::load(executable, host_ops, watchdog, &simt::symbol)?;
-        let buffers = executable.allocations.iter().map(allocate).collect::<Result<Vec<_>, _>>()?;
-        Ok(Host { buffers, code, pool, order: options.order })
-    }
-
-    /// Starts a thread pool for the cpu target. Fails if the system refuses to start threads.
-    pub fn start_pool(options: &Options) -> Result<Arc<Pool>, LoadError> {
-        let pool = Pool::new(options.thread_count())
-            .map_err(|source| LoadError::System { what: "starting threads", source })?;
-        Ok(Arc::new(pool))
-    }
-
-    pub(crate) fn kernel(&self, number: u32) -> &LoadedKernel {
-        self.code.kernel(number)
-    }
-
-    pub(crate) fn address(&self, slice: &Slice) -> *mut u8 {
-        // SAFETY: the slice lies within its allocation (checked at load).
-        unsafe { self.buffers[slice.allocation as usize].address().add(slice.offset as usize) }
+        Ok(HostProgram { code, executor })
     }
 }
 
-impl Machine for Host {
+impl<'e> HostRun<'e> {
+    /// Returns an execution of a program.
+    ///
+    /// # Safety
+    /// For each allocation of the program, the frame must hold the address of memory of the
+    /// allocation's size. The memory must stay valid during the execution. No other code may write
+    /// to this memory, and no other code may access memory that the program writes.
+    pub unsafe fn new(program: &'e HostProgram, frame: &'e mut Frame) -> HostRun<'e> {
+        HostRun { program, frame }
+    }
+
+    pub(crate) fn kernel(&self, number: u32) -> &'e LoadedKernel {
+        self.program.code.kernel(number)
+    }
+
+    pub(crate) fn frame(&self) -> &Frame {
+        self.frame
+    }
+
+    /// Returns the bytes of a slice.
+    fn bytes(&self, slice: &Slice) -> &[u8] {
+        // SAFETY: the slice lies within its allocation (checked at load), whose memory is valid and
+        // does not change during this borrow.
+        unsafe { std::slice::from_raw_parts(self.frame.address(slice), slice.bytes as usize) }
+    }
+}
+
+impl Machine for HostRun<'_> {
     fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
         let start = Instant::now();
         self.run(thunks)?;
@@ -75,31 +101,33 @@ impl Machine for Host {
     }
 
     fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
-        let Some(pool) = self.pool.clone() else {
+        let program = self.program;
+        let HostExecutor::Pool(pool) = &program.executor else {
             return in_order(self, thunks, &mut |machine, thunk| machine.step(thunk));
         };
         thunks.iter().try_for_each(|thunk| match thunk {
-            Thunk::While { .. } | Thunk::Conditional { .. } => self.repeat(thunk, &pool),
+            Thunk::While { .. } | Thunk::Conditional { .. } => self.repeat(thunk, pool),
             single => self.step(single),
         })
     }
 
     fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {
         let kernel = self.kernel(kernel);
-        let addresses: Vec<*mut u8> = arguments.iter().map(|s| self.address(s)).collect();
-        match &self.pool {
-            Some(pool) => {
-                let _launch = kernel.watch.as_ref().map(Watch::launch);
-                call(kernel.cpu_function(), kernel.image.blocks, &addresses, pool);
+        let Launch { arguments, launches } = self.frame.arguments(arguments);
+        match &self.program.executor {
+            HostExecutor::Pool(pool) => {
+                let _launch = watched(kernel.watch.as_ref(), launches);
+                call(kernel.cpu_function(), kernel.image.blocks, arguments, pool);
             }
-            None => simt::run_grid(kernel, &addresses, self.order)?,
+            HostExecutor::Simulator(order) => simt::run_grid(kernel, arguments, *order)?,
         }
         Ok(())
     }
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
-        let (source, target) = (self.address(from) as usize, self.address(to) as usize);
-        let threads = self.pool.as_ref().map_or(1, |pool| pool.threads());
+        let (source, target) = (self.frame.address(from) as usize, self.frame.address(to) as usize);
+        let pool = self.program.executor.pool();
+        let threads = pool.map_or(1, |pool| pool.threads());
         let part = even_part(from.bytes, PART_BYTES, threads);
         let copy = |parts: Range<u64>| {
             let (start, end) = (parts.start * part, (parts.end * part).min(from.bytes));
@@ -114,7 +142,7 @@ impl Machine for Host {
                 );
             }
         };
-        match &self.pool {
+        match pool {
             Some(pool) if from.bytes > PART_BYTES => pool.run(from.bytes.div_ceil(part), &copy),
             _ => copy(0..from.bytes.div_ceil(part)),
         }
@@ -122,90 +150,44 @@ impl Machine for Host {
     }
 
     fn read(&self, slice: &Slice) -> Result<Cow<'_, [u8]>, RunError> {
-        Ok(Cow::Borrowed(&self.buffers[slice.allocation as usize].as_slice()[range(slice)]))
+        Ok(Cow::Borrowed(self.bytes(slice)))
     }
 
     fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError> {
-        self.buffers[slice.allocation as usize].as_mut_slice()[range(slice)].copy_from_slice(bytes);
+        // SAFETY: the slice lies within its allocation (checked at load). This call borrows the
+        // execution exclusively, so no other code accesses the memory.
+        let target = unsafe { std::slice::from_raw_parts_mut(self.frame.address(slice), slice.bytes as usize) };
+        target.copy_from_slice(bytes);
         Ok(())
-    }
-
-    fn buffers(&mut self) -> &mut [Buffer] {
-        &mut self.buffers
-    }
-
-    fn evict(&mut self) -> Result<(), RunError> {
-        for buffer in &self.buffers {
-            let bytes = buffer.as_slice().len();
-            let evict = |parts: Range<u64>| {
-                buffer.evict((parts.start * PART_BYTES) as usize..((parts.end * PART_BYTES) as usize).min(bytes));
-            };
-            match &self.pool {
-                Some(pool) => pool.run((bytes as u64).div_ceil(PART_BYTES), &evict),
-                None => buffer.evict(0..bytes),
-            }
-        }
-        // Wake the workers, so that the time of the next execution does not include their wake-up.
-        if let Some(pool) = &self.pool {
-            pool.wake();
-        }
-        Ok(())
-    }
-
-    fn sweep(&mut self, sweep: Sweep) -> Option<Duration> {
-        let (pool, buffer) = (self.pool.as_ref()?, self.buffers.first()?);
-        let bytes = sweep.bytes.min(buffer.as_slice().len());
-        let part = even_part(bytes as u64, SWEPT_BYTES, pool.threads()) as usize;
-        let mut parts: Vec<_> = (0..bytes).step_by(part).map(|start| start..(start + part).min(bytes)).collect();
-        if sweep.is_backward {
-            let per_thread = parts.len().div_ceil(pool.threads() as usize).max(1);
-            parts.chunks_mut(per_thread).for_each(<[_]>::reverse);
-        }
-        let go = |range: Range<u64>| {
-            for bytes in &parts[range.start as usize..range.end as usize] {
-                // SAFETY: parts do not overlap. This call borrows the machine exclusively, so no
-                // other code accesses the buffer.
-                unsafe { buffer.sweep(sweep.passage, bytes.clone()) }
-            }
-        };
-        let start = Instant::now();
-        pool.run(parts.len() as u64, &go);
-        Some(start.elapsed())
-    }
-
-    fn pool(&self) -> Option<Arc<Pool>> {
-        self.pool.clone()
     }
 
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
+        let arguments: Vec<&[u8]> = arguments.iter().map(|slice| self.bytes(slice)).collect();
         // SAFETY: slices lie within their allocations, and no result overlaps an argument or
-        // another result (checked at load). This call borrows the machine exclusively, so no other
-        // code accesses the buffers.
-        let arguments: Vec<&[u8]> = arguments
-            .iter()
-            .map(|slice| unsafe { std::slice::from_raw_parts(self.address(slice), slice.bytes as usize) })
-            .collect();
-        // SAFETY: as above.
-        let mut results: Vec<&mut [u8]> = results
-            .iter()
-            .map(|slice| unsafe { std::slice::from_raw_parts_mut(self.address(slice), slice.bytes as usize) })
-            .collect();
-        let workers: &dyn Workers = match &self.pool {
-            Some(pool) => &**pool,
-            None => &CallingThread,
-        };
-        let context = Context { workers };
-        let mut execute = || self.code.host_op(op).execute(&arguments, &mut results, &context);
+        // another result (checked at load). This call borrows the execution exclusively, so no
+        // other code accesses the memory.
+        let written =
+            |slice: &Slice| unsafe { std::slice::from_raw_parts_mut(self.frame.address(slice), slice.bytes as usize) };
+        let mut results: Vec<&mut [u8]> = results.iter().map(written).collect();
+        let pool = self.program.executor.pool();
+        let workers: &dyn Workers = pool.map_or(&CallingThread, |pool| &**pool);
+        let context = Context { workers, generator: self.frame.generator() };
+        let mut execute = || self.program.code.host_op(op).execute(&arguments, &mut results, &context);
         // GPUs compute with subnormal numbers, so the kernels and the routines of a simulated
         // program do so, too. Programs of the cpu target flush subnormal numbers to zero.
-        if self.pool.is_some() { subnormals::flushed(execute) } else { execute() }
+        if pool.is_some() { subnormals::flushed(execute) } else { execute() }
     }
+}
+
+/// Marks a launch for the watchdog, until the result is dropped.
+pub(crate) fn watched<'l>(watch: Option<&Watch>, launches: Option<&'l ObservedLaunches>) -> Option<WatchedLaunch<'l>> {
+    Some(watch?.launch(launches?))
 }
 
 /// Splits `bytes` bytes into parts so that all threads process the same number of parts, and
 /// returns the size of a part in bytes. A part has about `least` bytes or more. A part has fewer
 /// bytes only if there is one part per thread. The size is a multiple of a cache line.
-fn even_part(bytes: u64, least: u64, threads: u64) -> u64 {
+pub fn even_part(bytes: u64, least: u64, threads: u64) -> u64 {
     let per_thread = (bytes / (least * threads)).max(1);
     bytes.div_ceil(per_thread * threads).max(1).next_multiple_of(ALIGNMENT as u64)
 }
@@ -221,20 +203,6 @@ pub(crate) fn call(function: CpuFunction, blocks: u64, arguments: &[*mut u8], po
         subnormals::flushed(call);
     };
     if blocks > 1 { pool.run(blocks, &task) } else { task(0..blocks) }
-}
-
-fn range(slice: &Slice) -> Range<usize> {
-    slice.offset as usize..(slice.offset + slice.bytes) as usize
-}
-
-fn allocate(allocation: &Allocation) -> Result<Buffer, LoadError> {
-    let buffer = match &allocation.kind {
-        AllocationKind::Constant(data) => Buffer::from_bytes(data),
-        AllocationKind::Parameter | AllocationKind::Donated | AllocationKind::Temporary => {
-            usize::try_from(allocation.bytes).ok().and_then(Buffer::zeroed)
-        }
-    };
-    buffer.ok_or(LoadError::Memory { bytes: allocation.bytes })
 }
 
 #[cfg(test)]

@@ -1,25 +1,34 @@
-//! The machines that execute thunks. A machine holds the loaded code and the buffers of one
-//! program. It makes launches, copies and host operations; loops and branches are the same for all
-//! machines.
+//! The machines that execute thunks. A machine consists of the loaded code of a program and the
+//! memory of one execution. It makes launches, copies and host operations; loops and branches are
+//! the same for all machines.
 //!
 //! ```text
 //! thunks     the interface of a machine; sequences, loops and branches of thunks
-//! host       the host's memory; kernels on the thread pool or in the simulator
+//! frame      the state of one execution
+//! host       kernels on the thread pool or in the simulator
 //! repeated   loops and branches of the cpu target
 //! simt       the simulator
 //! cuda       NVIDIA GPUs
+//! memory     pieces of memory of the host or of a GPU
+//! hardware   host or GPU: allocates memory, loads code
 //! options    the caller's choices
 //! ```
 
 mod cuda;
+mod frame;
+mod hardware;
 mod host;
+mod memory;
 mod options;
 mod repeated;
 mod simt;
 mod thunks;
 
-pub use cuda::{Cuda, describe_gpu};
-pub use host::{Host, PART_BYTES};
+pub use cuda::describe_gpu;
+pub use frame::Frame;
+pub use hardware::{Hardware, LoadedCode};
+pub use host::{PART_BYTES, even_part};
+pub use memory::{DeviceMemory, ForeignMemory};
 pub use options::Options;
 pub use simt::{LaunchReads, ThreadOrder, trace_reads};
 pub use thunks::{Machine, in_order};

@@ -2,19 +2,19 @@
 //! additions. So the functions and the addresses of all launches are looked up once, before the
 //! first iteration.
 
-use super::host::{Host, call};
+use super::host::{HostRun, call, watched};
 use super::thunks::{Machine, branch_taken};
 use crate::code::{CpuFunction, Watch};
 use crate::processor::Pool;
 use crate::{RunError, Slice, Thunk};
 
 /// A thunk that is prepared for repeated execution. The addresses in a prepared thunk are valid
-/// because the program's buffers do not move during the execution.
+/// because the program's memory does not move during the execution.
 enum PreparedThunk<'t> {
     Launch {
         function: CpuFunction,
         blocks: u64,
-        watch: Option<Watch>,
+        watch: Option<&'t Watch>,
         arguments: Vec<*mut u8>,
     },
     While {
@@ -26,24 +26,27 @@ enum PreparedThunk<'t> {
         index: &'t Slice,
         branches: Vec<Vec<PreparedThunk<'t>>>,
     },
-    /// A thunk that is not prepared, because looking up its buffers takes little time compared with
+    /// A thunk that is not prepared, because looking up its slices takes little time compared with
     /// its execution.
     Other(&'t Thunk),
 }
 
-impl Host {
+impl<'e> HostRun<'e> {
     /// Executes a `while` or `conditional` thunk of the cpu target. `pool` executes its kernels.
     pub(crate) fn repeat(&mut self, thunk: &Thunk, pool: &Pool) -> Result<(), RunError> {
         let prepared = self.prepared(std::slice::from_ref(thunk));
         self.turn(&prepared, pool)
     }
 
-    fn prepared<'t>(&self, thunks: &'t [Thunk]) -> Vec<PreparedThunk<'t>> {
+    fn prepared<'t>(&self, thunks: &'t [Thunk]) -> Vec<PreparedThunk<'t>>
+    where
+        'e: 't,
+    {
         let prepared = |thunk: &'t Thunk| match thunk {
             Thunk::Kernel { kernel, arguments } => {
                 let kernel = self.kernel(*kernel);
-                let arguments = arguments.iter().map(|slice| self.address(slice)).collect();
-                let watch = kernel.watch.clone();
+                let arguments = arguments.iter().map(|slice| self.frame().address(slice)).collect();
+                let watch = kernel.watch.as_ref();
                 PreparedThunk::Launch { function: kernel.cpu_function(), blocks: kernel.image.blocks, watch, arguments }
             }
             Thunk::While { condition, predicate, body, .. } => {
@@ -61,7 +64,7 @@ impl Host {
     fn turn(&mut self, steps: &[PreparedThunk<'_>], pool: &Pool) -> Result<(), RunError> {
         steps.iter().try_for_each(|step| match step {
             PreparedThunk::Launch { function, blocks, watch, arguments } => {
-                let _launch = watch.as_ref().map(Watch::launch);
+                let _launch = watched(*watch, self.frame().launches());
                 call(*function, *blocks, arguments, pool);
                 Ok(())
             }

@@ -2,16 +2,13 @@
 //! sequences, loops and branches is common to all machines.
 
 use std::borrow::Cow;
-use std::fmt::Debug;
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::processor::Pool;
-use crate::{Buffer, RunError, Slice, Sweep, Thunk};
+use crate::{RunError, Slice, Thunk};
 
-/// A program that is loaded on a device, and its memory there. Callers must ensure that slices lie
+/// A program and its memory on a device, during one execution. Callers must ensure that slices lie
 /// within their allocations, and that the two slices of a copy have equal sizes and do not overlap.
-pub trait Machine: Debug + Send + Sync {
+pub trait Machine {
     /// Executes thunks and waits for their end. Returns the elapsed time.
     fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError>;
 
@@ -28,37 +25,6 @@ pub trait Machine: Debug + Send + Sync {
     /// Executes an operation by a host routine. No result may share memory with an argument or
     /// another result.
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError>;
-
-    /// Returns the buffers of the program, one per allocation. Returns an empty slice if the
-    /// program is not in host memory.
-    fn buffers(&mut self) -> &mut [Buffer] {
-        &mut []
-    }
-
-    /// Replaces the content of a whole allocation by the content of a buffer. Returns the previous
-    /// content.
-    fn exchange(&mut self, place: &Slice, buffer: Buffer) -> Result<Buffer, RunError> {
-        if let Some(own) = self.buffers().get_mut(place.allocation as usize) {
-            return Ok(std::mem::replace(own, buffer));
-        }
-        let before = Buffer::from_bytes(&self.read(place)?).ok_or(RunError::Memory { bytes: place.bytes })?;
-        self.write(place, buffer.as_slice())?;
-        Ok(before)
-    }
-
-    /// Evicts the program's memory from all caches.
-    fn evict(&mut self) -> Result<(), RunError>;
-
-    /// Sweeps once over the start of the program's first buffer, with all threads. Returns the
-    /// elapsed time. Returns `None` for targets other than cpu.
-    fn sweep(&mut self, _: Sweep) -> Option<Duration> {
-        None
-    }
-
-    /// Returns the thread pool that executes kernels. Returns `None` for targets other than cpu.
-    fn pool(&self) -> Option<Arc<Pool>> {
-        None
-    }
 
     fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
         in_order(self, thunks, &mut |machine, thunk| machine.step(thunk))

@@ -5,6 +5,7 @@
 //! describe           the processor for emitters, and instruction sets that it lacks
 //! instruction_sets   names of instruction sets
 //! pool               threads that share the blocks of a kernel   affinity
+//! shared_pools       the pools of this process
 //! subnormals         the mode for subnormal numbers
 //! peak               speed of arithmetic in registers
 //! sweeps             passes over memory, to measure its speed
@@ -15,6 +16,7 @@ mod describe;
 mod instruction_sets;
 mod peak;
 mod pool;
+mod shared_pools;
 pub mod subnormals;
 pub mod sweeps;
 
@@ -25,4 +27,5 @@ pub use describe::{describe_cpu, missing};
 pub use instruction_sets::{TILES_OF_BF16, TILES_OF_INT8, or_without};
 pub use peak::operations_per_second;
 pub use pool::Pool;
+pub use shared_pools::shared_pool;
 pub use sweeps::{Sweep, SweepAccess};

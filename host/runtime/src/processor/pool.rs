@@ -1,5 +1,9 @@
 //! Implements a persistent thread pool, which distributes the blocks of a kernel among its threads.
 //!
+//! The workers of a pool execute the job of one caller at a time. A caller that comes meanwhile
+//! does not wait: it executes all its blocks on its own thread. So no caller delays another one,
+//! and several callers together keep all processors busy.
+//!
 //! The calling thread executes blocks too, so a pool of one thread has no workers and no cost. Each
 //! thread owns the same fraction of the blocks in every kernel. So the cache of the thread's core
 //! often holds data that the thread wrote for the previous kernel. A thread first claims the blocks

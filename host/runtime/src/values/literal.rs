@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fusebox_core::hlo::{ArrayLiteral, Bytes, ElementType, Literal, Shape};
+use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal, Shape};
 
 use crate::RunError;
 
@@ -23,29 +23,21 @@ pub fn canonical(ty: ElementType, bytes: &[u8]) -> Result<Cow<'_, [u8]>, RunErro
     Ok(Cow::Owned(extended))
 }
 
-fn copy(bytes: &[u8]) -> Result<Vec<u8>, RunError> {
+/// Copies bytes. Fails if memory is short.
+pub fn copy(bytes: &[u8]) -> Result<Vec<u8>, RunError> {
     let mut copy = Vec::new();
     copy.try_reserve_exact(bytes.len()).map_err(|_| RunError::Memory { bytes: bytes.len() as u64 })?;
     copy.extend_from_slice(bytes);
     Ok(copy)
 }
 
-/// Builds a literal of a shape from the bytes of its array leaves. Fails if memory is short.
-pub fn assemble<'a>(shape: &Shape, leaves: &mut impl Iterator<Item = &'a &'a [u8]>) -> Result<Literal, RunError> {
-    Ok(match shape {
-        Shape::Array(array) => Literal::Array(ArrayLiteral {
-            element_type: array.element_type,
-            dims: array.dims.clone(),
-            data: match leaves.next() {
-                Some(bytes) => match canonical(array.element_type, bytes)? {
-                    Cow::Owned(bytes) => bytes.into(),
-                    Cow::Borrowed(bytes) => copy(bytes)?.into(),
-                },
-                None => Bytes::default(),
-            },
-        }),
+/// Builds a literal of a shape from its array leaves, in order. The arrays may be smaller than in
+/// the shape along dynamic dimensions. Fails if there are too few arrays.
+pub fn assemble(shape: &Shape, leaves: &mut impl Iterator<Item = ArrayLiteral>) -> Option<Literal> {
+    Some(match shape {
+        Shape::Array(_) => Literal::Array(leaves.next()?),
         Shape::Tuple(elements) => {
-            Literal::Tuple(elements.iter().map(|element| assemble(element, leaves)).collect::<Result<_, _>>()?)
+            Literal::Tuple(elements.iter().map(|element| assemble(element, leaves)).collect::<Option<_>>()?)
         }
         Shape::Token | Shape::Opaque => Literal::Token,
     })

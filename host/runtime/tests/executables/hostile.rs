@@ -3,9 +3,10 @@
 
 use super::assembler::*;
 use fusebox_core::device::instructions;
+use fusebox_runtime::measurement::Session;
 use fusebox_runtime::{
     Access, Allocation, AllocationKind, Binding, CodeImage, DynamicSize, Executable, FormatError, HostKernel, HostOp,
-    KernelArgument, KernelImage, Options, Program, Slice, Target, Thunk, ValueShape,
+    KernelArgument, KernelImage, Options, Slice, Target, Thunk, ValueShape,
 };
 use object::elf;
 use sha2::{Digest, Sha256};
@@ -34,6 +35,7 @@ fn harmless() -> Executable {
             blocks: 1,
             threads_per_block: 1,
             shared_bytes: 0,
+            predicted_ns: None,
             arguments: vec![argument(Access::Read), argument(Access::WriteOnce)],
         }],
         host_ops: vec![HostOp {
@@ -44,7 +46,7 @@ fn harmless() -> Executable {
         }],
         allocations: vec![
             Allocation { bytes: 16, kind: AllocationKind::Parameter },
-            Allocation { bytes: 16, kind: AllocationKind::Temporary },
+            Allocation { bytes: 16, kind: AllocationKind::Result },
             Allocation { bytes: 1, kind: AllocationKind::Constant(vec![0]) },
         ],
         thunks: vec![
@@ -62,7 +64,7 @@ fn harmless() -> Executable {
 fn refusal(executable: &Executable) -> String {
     match Executable::from_bytes(&executable.to_bytes().unwrap()) {
         Err(error) => error.to_string(),
-        Ok(executable) => match Program::load(executable, &Options { threads: 1, ..Options::default() }) {
+        Ok(executable) => match Session::load(executable, &Options { threads: 1, ..Options::default() }) {
             Err(error) => error.to_string(),
             Ok(_) => "it was loaded".into(),
         },
@@ -189,6 +191,9 @@ fn interfaces_and_kernels_that_do_not_fit_are_refused() {
         e.result.sizes[0].at.offset = 1 << 20;
     });
     is_refused("dynamic", "used for something else", |e| e.parameters[0].sizes = vec![size(0, 0, 4)]);
+    is_refused("two inputs", "used for something else", |e| e.parameters.push(e.parameters[0].clone()));
+    is_refused("part of an input", "used for something else", |e| e.allocations[0].bytes = 32);
+    is_refused("temporary result", "in temporary memory", |e| e.allocations[1].kind = AllocationKind::Temporary);
     is_refused("constant", "constant's size", |e| e.allocations[2].bytes = 2);
     is_refused("memory", "memory for buffers", |e| e.allocations[1].bytes = 1 << 60);
     is_refused("image", "code image 1 does not exist", |e| e.kernels[0].code = 1);

@@ -3,5 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod assembler;
+mod buffers;
+mod builder;
 mod hostile;
 mod program;
+mod sharing;

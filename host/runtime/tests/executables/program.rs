@@ -2,68 +2,16 @@
 //! storage.
 
 use super::assembler::*;
+use super::builder::*;
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
+use fusebox_runtime::measurement::Session;
 use fusebox_runtime::{
-    Access, Allocation, AllocationKind, Binding, Buffer, CodeImage, Executable, HostOp, KernelArgument, KernelImage,
-    LoadError, Options, Program, RunError, Slice, Target, Thunk, ValueShape,
+    Access, AllocationKind, Binding, CodeImage, Executable, HostOp, LoadError, LoadedExecutable, Options, RunError,
+    Slice, Target, Thunk, ValueShape,
 };
 
-/// Returns an executable without parameters. Its result is its last allocation.
-fn executable(target: Target, functions: &[Function]) -> Executable {
-    Executable {
-        name: "test".into(),
-        target,
-        instruction_sets: Vec::new(),
-        code: vec![CodeImage::Object { bytes: object(functions), sites: vec!["store".into()] }],
-        kernels: Vec::new(),
-        host_ops: Vec::new(),
-        allocations: Vec::new(),
-        thunks: Vec::new(),
-        parameters: Vec::new(),
-        result: Binding { shape: ValueShape::Tuple(Vec::new()), leaves: Vec::new(), sizes: Vec::new() },
-    }
-}
-
-fn temporary(executable: &mut Executable, bytes: u64) -> Slice {
-    allocation(executable, bytes, AllocationKind::Temporary)
-}
-
-fn allocation(executable: &mut Executable, bytes: u64, kind: AllocationKind) -> Slice {
-    executable.allocations.push(Allocation { bytes, kind });
-    Slice { allocation: executable.allocations.len() as u32 - 1, offset: 0, bytes }
-}
-
-fn launch(executable: &mut Executable, name: &str, blocks: u64, threads: u32, arguments: &[(Slice, Access)]) -> Thunk {
-    executable.kernels.push(KernelImage {
-        symbol: name.into(),
-        emitter: "test 1.0.0".into(),
-        code: 0,
-        blocks,
-        threads_per_block: threads,
-        shared_bytes: 0,
-        arguments: arguments
-            .iter()
-            .map(|(s, access)| KernelArgument {
-                name: String::new(),
-                bytes: s.bytes,
-                element_bytes: s.bytes.min(4) as u32,
-                access: *access,
-            })
-            .collect(),
-    });
-    let kernel = executable.kernels.len() as u32 - 1;
-    Thunk::Kernel { kernel, arguments: arguments.iter().map(|(s, _)| *s).collect() }
-}
-
-fn result(executable: &mut Executable, element_type: &str, slice: Slice) {
-    let size: ElementType = element_type.parse().unwrap();
-    let dims = vec![slice.bytes as i64 / size.byte_size() as i64];
-    executable.result =
-        Binding { shape: ValueShape::Array(element_type.into(), dims), leaves: vec![slice], sizes: Vec::new() };
-}
-
 fn run(executable: &Executable) -> Result<Vec<u8>, RunError> {
-    let mut program = Program::load(executable.clone(), &Options { threads: 3, ..Options::default() }).unwrap();
+    let program = LoadedExecutable::open(executable.clone(), &Options { threads: 3, ..Options::default() }).unwrap();
     program.run(&[]).map(|value| match value {
         Literal::Array(array) => array.data.to_vec(),
         other => panic!("{other:?}"),
@@ -91,7 +39,7 @@ fn calls_table_entries_and_constants_are_linked() {
 #[test]
 fn an_unknown_symbol_is_named() {
     let exe = executable(Target::Cpu, &[CALL_UNKNOWN]);
-    let error = Program::load(exe, &Options::default()).unwrap_err();
+    let error = LoadedExecutable::open(exe, &Options::default()).unwrap_err();
     assert!(matches!(&error, LoadError::Object(text) if text.contains("launch_missiles")), "{error}");
 }
 
@@ -99,7 +47,7 @@ fn an_unknown_symbol_is_named() {
 fn garbage_is_no_object() {
     let mut exe = executable(Target::Cpu, &[]);
     exe.code = vec![CodeImage::Object { bytes: b"not an object".to_vec(), sites: Vec::new() }];
-    assert!(matches!(Program::load(exe, &Options::default()), Err(LoadError::Object(_))));
+    assert!(matches!(LoadedExecutable::open(exe, &Options::default()), Err(LoadError::Object(_))));
 }
 
 #[test]
@@ -111,56 +59,31 @@ fn all_blocks_run() {
     assert_eq!(run(&exe).unwrap(), (0..200).collect::<Vec<u8>>());
 }
 
-/// Returns a program that overwrites a donated input. The buffer of this input also holds the
-/// result.
-fn consuming() -> Program {
-    let mut exe = executable(Target::Cpu, &[COPY_16, FILL_4]);
-    let input = allocation(&mut exe, 16, AllocationKind::Donated);
-    let part = |offset| Slice { offset, bytes: 4, ..input };
-    exe.parameters =
-        vec![Binding { shape: ValueShape::Array("u8".into(), vec![16]), leaves: vec![input], sizes: Vec::new() }];
-    exe.thunks = vec![launch(&mut exe, "fill_4", 1, 1, &[(part(0), Access::WriteOnce)])];
-    result(&mut exe, "u8", input);
-    Program::load(exe, &Options { threads: 1, ..Options::default() }).unwrap()
-}
-
-#[test]
-fn a_donated_buffer_is_used_itself_and_handed_over_once() {
-    let mut program = consuming();
-    let buffer = Buffer::from_bytes(&[7; 16]).unwrap();
-    let address = buffer.as_slice().as_ptr();
-    let first = program.donate(0, buffer).unwrap();
-    program.execute().unwrap();
-    assert!(matches!(program.execute(), Err(RunError::Taken { index: 0 })));
-    let result = program.donate(0, first).unwrap();
-    assert_eq!(result.as_slice().as_ptr(), address, "nothing was copied");
-    assert_eq!(result.as_slice(), [[0x55; 4], [7; 4], [7; 4], [7; 4]].concat());
-    program.execute().unwrap();
-    let small = Buffer::zeroed(8).unwrap();
-    assert!(matches!(program.donate(0, small), Err(RunError::DonatedSize { index: 0, expected: 16, found: 8 })));
-    let other = Buffer::zeroed(16).unwrap();
-    assert!(matches!(program.donate(1, other), Err(RunError::NotDonated { index: 1 })));
-}
-
 #[test]
 fn inputs_that_are_set_are_there_in_every_run() {
-    let mut exe = consuming().executable().clone();
-    let input = exe.parameters[0].leaves[0];
+    let mut exe = executable(Target::Cpu, &[FILL_4]);
+    let input = allocation(&mut exe, 16, AllocationKind::Donated);
+    exe.parameters =
+        vec![Binding { shape: ValueShape::Array("u8".into(), vec![16]), leaves: vec![input], sizes: Vec::new() }];
     let seen = temporary(&mut exe, 16);
-    exe.thunks.insert(0, Thunk::Copy { from: input, to: seen });
+    let part = Slice { bytes: 4, ..input };
+    exe.thunks =
+        vec![Thunk::Copy { from: input, to: seen }, launch(&mut exe, "fill_4", 1, 1, &[(part, Access::WriteOnce)])];
     result(&mut exe, "u8", seen);
-    let mut program = Program::load(exe, &Options { threads: 1, ..Options::default() }).unwrap();
-    program.set_inputs(&[ArrayLiteral::new(ElementType::U8, vec![16], vec![7; 16]).unwrap()]).unwrap();
+    let mut session = Session::load(exe, &Options { threads: 1, ..Options::default() }).unwrap();
+    session.execute().unwrap();
+    assert_eq!(session.execute(), Err(RunError::Taken { index: 0 }));
+    session.set_inputs(&[ArrayLiteral::new(ElementType::U8, vec![16], vec![7; 16]).unwrap()]).unwrap();
     for run in 0..3 {
-        program.execute().unwrap();
-        let Literal::Array(array) = program.result().unwrap() else { panic!() };
+        session.execute().unwrap();
+        let Literal::Array(array) = session.result().unwrap() else { panic!() };
         assert_eq!(&array.data[..], [7; 16], "run {run}");
     }
 }
 
 /// Creates a program that returns the first or the second of its two parameters. The allocations of
 /// the parameters are in the same order.
-fn chooser(second: bool) -> Program {
+fn chooser(second: bool) -> Session {
     let mut exe = executable(Target::Cpu, &[]);
     let mut slices: Vec<Slice> = (0..2).map(|_| allocation(&mut exe, 4, AllocationKind::Parameter)).collect();
     let out = temporary(&mut exe, 4);
@@ -175,7 +98,7 @@ fn chooser(second: bool) -> Program {
     exe.parameters = slices.iter().map(parameter).collect();
     exe.thunks = vec![Thunk::Copy { from: slices[usize::from(second)], to: out }];
     result(&mut exe, "u32", out);
-    let mut program = Program::load(exe, &Options { threads: 1, ..Options::default() }).unwrap();
+    let mut program = Session::load(exe, &Options { threads: 1, ..Options::default() }).unwrap();
     let input = |value: u32| ArrayLiteral::new(ElementType::U32, vec![1], value.to_le_bytes().to_vec()).unwrap();
     program.set_inputs(&[input(1), input(2)]).unwrap();
     program.execute().unwrap();
@@ -185,15 +108,15 @@ fn chooser(second: bool) -> Program {
 #[test]
 fn programs_that_exchange_memory_keep_their_inputs() {
     let (mut first, mut second) = (chooser(false), chooser(true));
-    let value = |program: &Program| program.result().unwrap().as_array().unwrap().data[0];
-    assert_eq!([value(&first), value(&second)], [1, 2]);
+    let value = |program: &mut Session| program.result().unwrap().as_array().unwrap().data[0];
+    assert_eq!([value(&mut first), value(&mut second)], [1, 2]);
     first.exchange_memory(&mut second);
-    assert_eq!([value(&first), value(&second)], [2, 1], "each finds the other's last result");
+    assert_eq!([value(&mut first), value(&mut second)], [2, 1], "each finds the other's last result");
     for program in [&mut first, &mut second] {
         program.evict().unwrap();
         program.execute().unwrap();
     }
-    assert_eq!([value(&first), value(&second)], [1, 2]);
+    assert_eq!([value(&mut first), value(&mut second)], [1, 2]);
 }
 
 #[test]
@@ -249,7 +172,7 @@ fn host_operations_are_executed_by_routines() {
     exe.parameters =
         vec![Binding { shape: ValueShape::Array("s32".into(), vec![3]), leaves: vec![input], sizes: Vec::new() }];
     result(&mut exe, "s32", out);
-    let mut program = Program::load(exe, &Options { threads: 1, ..Options::default() }).unwrap();
+    let program = LoadedExecutable::open(exe, &Options { threads: 1, ..Options::default() }).unwrap();
     let bytes: Vec<u8> = [1i32, 2, 3].iter().flat_map(|v| v.to_le_bytes()).collect();
     let array = ArrayLiteral::new(ElementType::S32, vec![3], bytes).unwrap();
     let same: Vec<u8> = [1i32, 2, 3].iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -300,7 +223,7 @@ fn a_stored_executable_comes_back() {
 #[test]
 fn code_for_a_gpu_that_is_not_here_is_refused_with_a_reason() {
     if fusebox_runtime::describe_gpu().is_err() {
-        let error = Program::load(executable(Target::Cuda(90), &[]), &Options::default()).unwrap_err();
+        let error = LoadedExecutable::open(executable(Target::Cuda(90), &[]), &Options::default()).unwrap_err();
         assert!(error.to_string().contains("no CUDA driver"), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 use fusebox_compiler::Source;
 use fusebox_core::hlo::Literal;
 use fusebox_run::inputs;
-use fusebox_runtime::{Binding, Executable, Program, Target};
+use fusebox_runtime::{Binding, Executable, LoadedExecutable, Target};
 
 use super::judge::ResultJudgement;
 use super::report::{Comparison, MeasuredTimes};
@@ -100,12 +100,12 @@ impl CompiledSides {
     /// Returns the inputs, and the results of both sides on these inputs.
     fn results(&self, trial: &Trial<'_>) -> Result<(Vec<Literal>, [Literal; 2]), WorkshopError> {
         let run = &trial.settings.run;
-        let mut a = Program::load(self.a.executable.clone(), run)?;
+        let a = LoadedExecutable::open(self.a.executable.clone(), run)?;
         let values = inputs::load(trial.choice, &a.parameter_shapes())?;
         let arrays = inputs::arrays(&values);
         let of_a = a.run(&arrays)?;
         drop(a);
-        let of_b = Program::load(self.b.executable.clone(), run)?.run(&arrays)?;
+        let of_b = LoadedExecutable::open(self.b.executable.clone(), run)?.run(&arrays)?;
         Ok((values, [of_a, of_b]))
     }
 

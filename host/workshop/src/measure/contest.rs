@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use fusebox_core::hlo::ArrayLiteral;
 use fusebox_core::random::SplitMix64;
-use fusebox_runtime::{Executable, Options, Program};
+use fusebox_runtime::measurement::Session;
+use fusebox_runtime::{Device, Executable, LoadedExecutable, Options};
 use serde::{Deserialize, Serialize};
 
 use super::{DisturbanceWatch, Effort, Round, Series, TimePair, alternate};
@@ -86,15 +87,16 @@ impl Contest<'_> {
         Ok(round)
     }
 
-    pub(super) fn load(&self, a_first: bool) -> Result<(Program, Program), WorkshopError> {
+    pub(super) fn load(&self, a_first: bool) -> Result<(Session, Session), WorkshopError> {
         let executables = if a_first { [self.a, self.b] } else { [self.b, self.a] }.map(Executable::clone);
         let [first, second] = executables;
-        let first = Program::load(first, self.options)?;
-        let second = first.load_on_same_pool(second, self.options)?;
+        let device = Device::open(first.target, self.options)?;
+        let load = |executable| Session::new(&LoadedExecutable::load(&device, executable)?);
+        let (first, second) = (load(first)?, load(second)?);
         let (mut a, mut b) = if a_first { (first, second) } else { (second, first) };
-        for program in [&mut a, &mut b] {
-            program.set_inputs(self.inputs)?;
-            program.execute()?;
+        for session in [&mut a, &mut b] {
+            session.set_inputs(self.inputs)?;
+            session.execute()?;
         }
         Ok((a, b))
     }
@@ -107,9 +109,9 @@ pub(super) fn is_heads(random: &mut SplitMix64) -> bool {
 /// Measures the times of both programs. As far as possible, both programs use the same memory,
 /// because different addresses could make one of two equal programs faster. With cold caches, the
 /// executions of the two programs alternate. So if memory is slow for a millisecond, this affects
-/// both programs. With warm caches, each program runs several times before the other program runs,
-/// so that the caches contain only the data of this program.
-fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result<TimePair, WorkshopError> {
+/// both programs. With warm caches, each program runs several times in a row, so that the caches
+/// contain only the data of this program.
+fn pair(a: &mut Session, b: &mut Session, a_first: bool, cache: Cache) -> Result<TimePair, WorkshopError> {
     let mut times = [Vec::new(), Vec::new()];
     let order = if a_first { [0, 1] } else { [1, 0] };
     let begin = Instant::now();
@@ -132,33 +134,32 @@ fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result
 }
 
 /// Executes a program and appends the microseconds of each execution to `times`. With cold caches,
-/// executes the program once. With warm caches, executes the program as often as a measured time
-/// needs.
-fn sample(program: &mut Program, cache: Cache, times: &mut Vec<f64>) -> Result<(), WorkshopError> {
+/// executes the program once. With warm caches, executes it as often as a measured time needs.
+fn sample(session: &mut Session, cache: Cache, times: &mut Vec<f64>) -> Result<(), WorkshopError> {
     if cache == Cache::Cold {
-        program.evict()?;
-        times.push(executed(program)?);
+        session.evict()?;
+        times.push(executed(session)?);
         return Ok(());
     }
-    settled(program)?;
+    settled(session)?;
     let begin = Instant::now();
     while !is_enough(times.len(), begin.elapsed()) {
-        times.push(executed(program)?);
+        times.push(executed(session)?);
     }
     Ok(())
 }
 
 /// Runs a program until the caches hold its data.
-pub(super) fn settled(program: &mut Program) -> Result<(), WorkshopError> {
+pub(super) fn settled(session: &mut Session) -> Result<(), WorkshopError> {
     let begin = Instant::now();
     while begin.elapsed() < SETTLED {
-        program.execute()?;
+        session.execute()?;
     }
     Ok(())
 }
 
-fn executed(program: &mut Program) -> Result<f64, WorkshopError> {
-    Ok(program.execute()?.as_secs_f64() * 1e6)
+fn executed(session: &mut Session) -> Result<f64, WorkshopError> {
+    Ok(session.execute()?.as_secs_f64() * 1e6)
 }
 
 pub(super) fn is_enough(executions: usize, elapsed: Duration) -> bool {
@@ -169,11 +170,11 @@ pub(super) fn is_enough(executions: usize, elapsed: Duration) -> bool {
 ///
 /// # Errors
 /// If an execution fails.
-pub fn time(program: &mut Program, cache: Cache) -> Result<f64, WorkshopError> {
+pub fn time(session: &mut Session, cache: Cache) -> Result<f64, WorkshopError> {
     let mut times = Vec::new();
     let begin = Instant::now();
     while !is_enough(times.len(), begin.elapsed()) {
-        sample(program, cache, &mut times)?;
+        sample(session, cache, &mut times)?;
     }
     Ok(median(times))
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use fusebox_core::random::SplitMix64;
-use fusebox_runtime::{Program, Thunk};
+use fusebox_runtime::Thunk;
+use fusebox_runtime::measurement::Session;
 
 use super::contest::{Contest, is_enough, is_heads, settled};
 use crate::WorkshopError;
@@ -103,24 +104,24 @@ impl Contest<'_> {
     }
 }
 
-/// Runs a program until the caches contain its data. Then executes the program as often as a
-/// measured time needs, and returns the medians.
-fn sample(program: &mut Program, names: &BTreeSet<&str>) -> Result<ExecutionTimes, WorkshopError> {
-    settled(program)?;
+/// Runs a program until the caches contain its data. Then executes it as often as a measured time
+/// needs, and returns the medians.
+fn sample(session: &mut Session, names: &BTreeSet<&str>) -> Result<ExecutionTimes, WorkshopError> {
+    settled(session)?;
     let (mut of_kernels, mut totals): (BTreeMap<String, Vec<f64>>, Vec<f64>) = Default::default();
     let begin = Instant::now();
     while !is_enough(totals.len(), begin.elapsed()) {
-        let (times, total) = execute(program, names)?;
+        let (times, total) = execute(session, names)?;
         times.into_iter().for_each(|(name, us)| of_kernels.entry(name).or_default().push(us));
         totals.push(total);
     }
     Ok((of_kernels.into_iter().map(|(name, times)| (name, median(times))).collect(), median(totals)))
 }
 
-fn execute(program: &mut Program, names: &BTreeSet<&str>) -> Result<ExecutionTimes, WorkshopError> {
+fn execute(session: &mut Session, names: &BTreeSet<&str>) -> Result<ExecutionTimes, WorkshopError> {
     let mut by_number: BTreeMap<u32, f64> = BTreeMap::new();
     let mut total = 0.0;
-    for (thunk, time) in program.execute_in_steps()? {
+    for (thunk, time) in session.execute_in_steps()? {
         let us = time.as_secs_f64() * 1e6;
         total += us;
         if let Thunk::Kernel { kernel, .. } = thunk {
@@ -129,7 +130,7 @@ fn execute(program: &mut Program, names: &BTreeSet<&str>) -> Result<ExecutionTim
     }
     let mut of_kernels: BTreeMap<String, f64> = BTreeMap::new();
     for (number, us) in by_number {
-        let name = &program.executable().kernels[number as usize].symbol;
+        let name = &session.executable().kernels[number as usize].symbol;
         if names.contains(name.as_str()) {
             *of_kernels.entry(name.clone()).or_default() += us;
         }

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use fusebox_compiler::Selected;
 use fusebox_core::device::DeviceDescription;
-use fusebox_runtime::{Effort, Executable, Options, Program, Thunk, bytes_moved};
+use fusebox_runtime::measurement::{Effort, Session};
+use fusebox_runtime::{Executable, Options, Thunk, bytes_moved};
 use serde::Serialize;
 
 use crate::WorkshopError;
@@ -70,14 +71,14 @@ pub struct ProfiledStep {
 /// # Errors
 /// If a run fails.
 pub fn profile(
-    program: &mut Program,
+    session: &mut Session,
     kernels: &[Selected],
     device: &DeviceDescription,
     options: &Options,
     effort: Effort,
 ) -> Result<Profile, WorkshopError> {
-    let measured = measure(program, effort)?;
-    let executable = program.executable();
+    let measured = measure(session, effort)?;
+    let executable = session.executable();
     let mut machine = MachineSpeeds::new(executable.target, options);
     let mut rows = Vec::new();
     for step in measured.steps {
@@ -126,14 +127,14 @@ struct TimedThunk {
     us_of_runs: Vec<f64>,
 }
 
-fn measure(program: &mut Program, effort: Effort) -> Result<TimedRuns, WorkshopError> {
+fn measure(session: &mut Session, effort: Effort) -> Result<TimedRuns, WorkshopError> {
     // The address of a step identifies the step, because the executable does not move in memory.
     let mut numbers: HashMap<*const Thunk, usize> = HashMap::new();
     let mut measured = TimedRuns { runs: 0, steps: Vec::new(), last: Vec::new() };
     let begin = std::time::Instant::now();
-    program.execute()?;
+    session.execute()?;
     while !effort.is_reached(measured.runs, begin.elapsed()) {
-        let run = program.execute_in_steps()?;
+        let run = session.execute_in_steps()?;
         let mut of_run: Vec<(usize, f64)> = vec![(0, 0.0); measured.steps.len()];
         measured.last.clear();
         for (thunk, time) in run {

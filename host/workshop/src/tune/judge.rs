@@ -5,7 +5,8 @@ use std::time::Duration;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 use fusebox_run::inputs::{self, InputChoice};
-use fusebox_runtime::{Executable, Options, Program, RunError};
+use fusebox_runtime::measurement::Session;
+use fusebox_runtime::{Executable, Options, RunError};
 
 use super::TuningSettings;
 use super::compiled::CompiledContender;
@@ -99,11 +100,11 @@ pub fn all(
 
 /// Runs a program, and returns its result and its time.
 fn run(program: &Executable, values: &[Literal], options: &Options) -> Result<(Literal, Duration), String> {
-    let mut program = Program::load(program.clone(), options).map_err(|error| error.to_string())?;
+    let mut session = Session::load(program.clone(), options).map_err(|error| error.to_string())?;
     let mut run = || {
-        program.set_inputs(&inputs::arrays(values))?;
-        let time = program.execute()?;
-        Ok((program.result()?, time))
+        session.set_inputs(&inputs::arrays(values))?;
+        let time = session.execute()?;
+        Ok((session.result()?, time))
     };
     run().map_err(|error: RunError| error.to_string())
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use fusebox_core::hlo::ArrayLiteral;
 use fusebox_core::random::SplitMix64;
-use fusebox_runtime::{Executable, Options, Program};
+use fusebox_runtime::measurement::Session;
+use fusebox_runtime::{Executable, Options};
 
 use super::TuningSettings;
 use super::database::{ContenderFigures, RaceOutcome};
@@ -94,10 +95,10 @@ impl Timer for Stopwatch<'_> {
         samples: usize,
     ) -> Result<Vec<f64>, WorkshopError> {
         let sample = |_| {
-            let mut program = Program::load(timed(racer), self.options)?;
-            program.set_inputs(inputs)?;
-            let _pinned = program.pin_threads();
-            time(&mut program, Cache::Warm)
+            let mut session = Session::load(timed(racer), self.options)?;
+            session.set_inputs(inputs)?;
+            let _pinned = session.pin_threads();
+            time(&mut session, Cache::Warm)
         };
         (0..samples).map(sample).collect()
     }

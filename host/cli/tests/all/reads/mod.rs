@@ -41,7 +41,7 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, print_module};
 use fusebox_lowering::Target;
 use fusebox_plugins::Registry;
-use fusebox_runtime::{LaunchReads, Program, trace_reads};
+use fusebox_runtime::{LaunchReads, LoadedExecutable, trace_reads};
 
 /// Number of fusions for each outcome or reason.
 type Tally = BTreeMap<String, usize>;
@@ -109,7 +109,7 @@ fn check(text: &str) -> Result<Vec<BTreeSet<u64>>, ReadsMismatch> {
     let parameters = fusion.computation().parameters();
     let shapes = parameters.iter().map(|&id| fusion.computation().instruction(id).shape.as_array().unwrap());
     let inputs: Vec<ArrayLiteral> = shapes.enumerate().map(|(seed, shape)| values(shape, seed as u64)).collect();
-    let mut program = Program::load(executable, &fusebox_runtime::Options { threads: 1, ..Default::default() })
+    let program = LoadedExecutable::open(executable, &fusebox_runtime::Options { threads: 1, ..Default::default() })
         .map_err(|e| ReadsMismatch::Unknown(e.to_string()))?;
     if program.parameter_shapes().len() != inputs.len() {
         return Err(unknown("parameters of the program that no kernel has"));

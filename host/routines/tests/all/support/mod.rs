@@ -2,7 +2,7 @@
 //! themselves.
 
 use fusebox_core::hlo::{parse_module, verify};
-use fusebox_routines::{Context, Workers, routine_for};
+use fusebox_routines::{Context, SharedGenerator, Workers, routine_for};
 
 /// Pseudorandom numbers. They are the same in every run.
 pub struct Random(pub u64);
@@ -47,6 +47,6 @@ pub fn execute(text: &str, arguments: &[&[u8]], results: &mut [&mut [u8]], threa
     let module = parse_module(text, "test").unwrap_or_else(|faults| panic!("{text}{faults:?}"));
     verify(&module).unwrap_or_else(|faults| panic!("{text}{faults:?}"));
     let routine = routine_for(&module).unwrap_or_else(|e| panic!("{text}{e}"));
-    let context = Context { workers: &Threads(threads) };
+    let context = Context { workers: &Threads(threads), generator: &SharedGenerator::default() };
     routine.run(arguments, results, &context).unwrap_or_else(|e| panic!("{text}{e}"));
 }

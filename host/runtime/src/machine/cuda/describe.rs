@@ -3,7 +3,7 @@
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use fusebox_core::device::DeviceDescription;
 
-use super::device::Device;
+use super::gpu::Gpu;
 use super::{load_error, product};
 use crate::LoadError;
 
@@ -13,11 +13,11 @@ use crate::LoadError;
 /// # Errors
 /// If there is no driver or no GPU.
 pub fn describe_gpu() -> Result<(u32, DeviceDescription), LoadError> {
-    let device = Device::open()?;
+    let device = Gpu::open()?;
     Ok((device.capability()?, describe(&device)?))
 }
 
-fn describe(device: &Device) -> Result<DeviceDescription, LoadError> {
+fn describe(device: &Gpu) -> Result<DeviceDescription, LoadError> {
     let capability = device.capability()?;
     let clock_khz = f64::from(attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?);
     let bus_bits = f64::from(attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?);
@@ -36,7 +36,7 @@ fn describe(device: &Device) -> Result<DeviceDescription, LoadError> {
     })
 }
 
-fn attribute(device: &Device, attribute: Attribute) -> Result<u32, LoadError> {
+fn attribute(device: &Gpu, attribute: Attribute) -> Result<u32, LoadError> {
     let value = device.context.attribute(attribute).map_err(|e| load_error("reading a device attribute", e))?;
     Ok(value.unsigned_abs())
 }

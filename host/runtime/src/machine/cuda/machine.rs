@@ -2,90 +2,102 @@
 
 use std::borrow::Cow;
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr};
-use cudarc::driver::{CudaSlice, DevicePtr, result};
 
 use fusebox_routines::{CallingThread, Context, Product};
 
-use super::device::Device;
+use super::gpu::Gpu;
 use super::module::{LoadedFunction, LoadedModule};
 use super::product::{CublasLibrary, LoadedProduct};
-use super::{load_error, run_error};
+use super::run_error;
 use crate::code::LoadedHostOp;
+use crate::machine::frame::Frame;
 use crate::machine::thunks::Machine;
-use crate::{Allocation, AllocationKind, Buffer, CodeImage, Executable, LoadError, RunError, Slice, Thunk};
+use crate::values::HostMemory;
+use crate::{CodeImage, Executable, LoadError, RunError, Slice, Thunk};
 
-/// A program that is loaded on a GPU.
+/// A program that is loaded on a GPU. It does not change. Several threads can execute it, one after
+/// the other.
 #[derive(Debug)]
-pub struct Cuda {
+pub struct GpuProgram {
     kernels: Vec<LoadedFunction>,
     host_ops: Vec<LoadedHostOp>,
     /// For each host operation, the matrix product that the GPU computes instead of the host.
     /// `None` if the host executes the operation.
     products: Vec<Option<LoadedProduct>>,
-    buffers: Vec<CudaSlice<u8>>,
-    device: Device,
+    device: Arc<Gpu>,
 }
 
-impl Cuda {
-    /// Loads the code and allocates the buffers on the GPU. The code is compiled for the compute
-    /// capability `wanted`. Fails if there is no GPU, if the GPU is older than `wanted`, or if
-    /// memory is short.
-    pub fn load(executable: &Executable, wanted: u32, host_ops: Vec<LoadedHostOp>) -> Result<Cuda, LoadError> {
-        let device = Device::open()?;
+/// An execution of a program on a GPU. Other executions on the same GPU wait until it is dropped.
+pub struct GpuRun<'e> {
+    program: &'e GpuProgram,
+    frame: &'e mut Frame,
+    _turn: MutexGuard<'e, ()>,
+}
+
+impl GpuProgram {
+    /// Loads the code on the GPU. The code is compiled for the compute capability `wanted`. Fails
+    /// if the GPU is older than `wanted`.
+    pub fn load(
+        device: &Arc<Gpu>,
+        executable: &Executable,
+        wanted: u32,
+        host_ops: Vec<LoadedHostOp>,
+    ) -> Result<GpuProgram, LoadError> {
         check_capability(wanted, device.capability()?)?;
-        let modules = executable.code.iter().map(|code| module(&device, code)).collect::<Result<Vec<_>, _>>()?;
-        let products = products(&device, &host_ops)?;
+        let modules = executable.code.iter().map(|code| module(device, code)).collect::<Result<Vec<_>, _>>()?;
+        let products = products(device, &host_ops)?;
         let kernel = |image: &crate::KernelImage| modules[image.code as usize].function(image);
         let kernels = executable.kernels.iter().map(kernel).collect::<Result<Vec<_>, _>>()?;
-        let buffers = executable.allocations.iter().map(|a| allocate(&device, a)).collect::<Result<Vec<_>, _>>()?;
-        device.stream.synchronize().map_err(|e| load_error("filling buffers", e))?;
-        Ok(Cuda { kernels, host_ops, products, buffers, device })
+        Ok(GpuProgram { kernels, host_ops, products, device: device.clone() })
+    }
+}
+
+impl<'e> GpuRun<'e> {
+    /// Returns an execution of a program, when no other execution on the GPU is running.
+    ///
+    /// # Safety
+    /// For each allocation of the program, the frame must hold the address of GPU memory of the
+    /// allocation's size. The memory must stay valid during the execution. No other code may write
+    /// to this memory, and no other code may access memory that the program writes.
+    pub unsafe fn new(program: &'e GpuProgram, frame: &'e mut Frame) -> GpuRun<'e> {
+        let turn = program.device.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        GpuRun { program, frame, _turn: turn }
     }
 
     fn address(&self, slice: &Slice) -> CUdeviceptr {
-        let buffer = &self.buffers[slice.allocation as usize];
-        let (start, _) = buffer.device_ptr(&self.device.stream);
-        start + slice.offset
+        self.frame.address(slice) as CUdeviceptr
     }
 
     /// Copies the bytes of a slice to new host memory, which has the alignment that routines need.
-    fn fetched(&self, slice: &Slice) -> Result<Buffer, RunError> {
+    fn fetched(&self, slice: &Slice) -> Result<HostMemory, RunError> {
         let mut bytes = buffer(slice)?;
-        self.fetch(slice, bytes.as_mut_slice())?;
+        self.program.device.read(self.address(slice), bytes.as_mut_slice())?;
         Ok(bytes)
-    }
-
-    fn fetch(&self, slice: &Slice, bytes: &mut [u8]) -> Result<(), RunError> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        // SAFETY: as in `write`.
-        unsafe { result::memcpy_dtoh_async(bytes, self.address(slice), self.device.stream.cu_stream()) }
-            .and_then(|()| self.device.stream.synchronize())
-            .map_err(|e| run_error("copying from the GPU", e))
     }
 }
 
-impl Machine for Cuda {
+impl Machine for GpuRun<'_> {
     /// Executes thunks and waits for their end. Returns the elapsed time, measured by the GPU.
     fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
         let failed = |e| run_error("running on the GPU", e);
-        self.device.context.bind_to_thread().map_err(failed)?;
+        let device = &self.program.device;
+        device.context.bind_to_thread().map_err(failed)?;
         let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
-        let start = self.device.stream.record_event(timed).map_err(failed)?;
+        let start = device.stream.record_event(timed).map_err(failed)?;
         self.run(thunks)?;
-        let end = self.device.stream.record_event(timed).map_err(failed)?;
-        self.device.stream.synchronize().map_err(failed)?;
+        let end = device.stream.record_event(timed).map_err(failed)?;
+        device.stream.synchronize().map_err(failed)?;
         let milliseconds = start.elapsed_ms(&end).map_err(failed)?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3))
     }
 
     fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {
-        let function = &self.kernels[kernel as usize];
+        let function = &self.program.kernels[kernel as usize];
         let image = &function.image;
         let mut addresses: Vec<CUdeviceptr> = arguments.iter().map(|s| self.address(s)).collect();
         let mut parameters: Vec<*mut c_void> = addresses.iter_mut().map(|a| std::ptr::from_mut(a).cast()).collect();
@@ -95,15 +107,15 @@ impl Machine for Cuda {
             return Ok(());
         }
         // SAFETY: the arguments are the buffers that the compiler has assigned, in the order of the
-        // kernel's parameters. The buffers live as long as the program, and the program waits for
-        // its kernels. Shared memory is static, so the launch requests none.
+        // kernel's parameters. The buffers live as long as the execution, which waits for its
+        // kernels. Shared memory is static, so the launch requests none.
         unsafe {
             result::launch_kernel(
                 function.handle,
                 (blocks, 1, 1),
                 (image.threads_per_block, 1, 1),
                 0,
-                self.device.stream.cu_stream(),
+                self.program.device.stream.cu_stream(),
                 &mut parameters,
             )
         }
@@ -112,9 +124,10 @@ impl Machine for Cuda {
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
         let (source, target) = (self.address(from), self.address(to));
+        let stream = self.program.device.stream.cu_stream();
         // SAFETY: both slices lie in their allocations, have equal sizes and do not overlap
         // (checked at load).
-        unsafe { result::memcpy_dtod_async(target, source, from.bytes as usize, self.device.stream.cu_stream()) }
+        unsafe { result::memcpy_dtod_async(target, source, from.bytes as usize, stream) }
             .map_err(|e| run_error("copying on the GPU", e))
     }
 
@@ -122,40 +135,25 @@ impl Machine for Cuda {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(slice.bytes as usize).map_err(|_| RunError::Memory { bytes: slice.bytes })?;
         bytes.resize(slice.bytes as usize, 0);
-        self.fetch(slice, &mut bytes)?;
+        self.program.device.read(self.address(slice), &mut bytes)?;
         Ok(Cow::Owned(bytes))
     }
 
     fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError> {
-        let to = self.address(slice);
-        // SAFETY: the slice lies within its allocation (checked at load) and is as long as `bytes`
-        // (checked by the caller). The synchronisation ensures that `bytes` is alive until the
-        // driver has read it.
-        unsafe { result::memcpy_htod_async(to, bytes, self.device.stream.cu_stream()) }
-            .and_then(|()| self.device.stream.synchronize())
-            .map_err(|e| run_error("copying to the GPU", e))
-    }
-
-    /// Evicts the program's memory from the GPU's cache by writing twice as many other bytes as the
-    /// cache holds.
-    fn evict(&mut self) -> Result<(), RunError> {
-        let failed = |e| run_error("clearing the GPU's cache", e);
-        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
-        let cache = self.device.context.attribute(attribute).map_err(failed)?;
-        let zeros = self.device.stream.alloc_zeros::<u8>(2 * cache.unsigned_abs() as usize).map_err(failed)?;
-        drop(zeros);
-        self.device.stream.synchronize().map_err(failed)
+        self.program.device.write(self.address(slice), bytes)
     }
 
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
-        if let (Some(product), [left, right], [to]) = (&self.products[op as usize], arguments, results) {
-            return product.run(&self.device, [self.address(left), self.address(right)], self.address(to));
+        let program = self.program;
+        if let (Some(product), [left, right], [to]) = (&program.products[op as usize], arguments, results) {
+            return product.run(&program.device, [self.address(left), self.address(right)], self.address(to));
         }
         let inputs = arguments.iter().map(|slice| self.fetched(slice)).collect::<Result<Vec<_>, _>>()?;
-        let inputs: Vec<&[u8]> = inputs.iter().map(Buffer::as_slice).collect();
+        let inputs: Vec<&[u8]> = inputs.iter().map(HostMemory::as_slice).collect();
         let mut outputs = results.iter().map(buffer).collect::<Result<Vec<_>, _>>()?;
-        let mut written: Vec<&mut [u8]> = outputs.iter_mut().map(Buffer::as_mut_slice).collect();
-        self.host_ops[op as usize].execute(&inputs, &mut written, &Context { workers: &CallingThread })?;
+        let mut written: Vec<&mut [u8]> = outputs.iter_mut().map(HostMemory::as_mut_slice).collect();
+        let context = Context { workers: &CallingThread, generator: self.frame.generator() };
+        program.host_ops[op as usize].execute(&inputs, &mut written, &context)?;
         results.iter().zip(&outputs).try_for_each(|(slice, output)| self.write(slice, output.as_slice()))
     }
 }
@@ -163,7 +161,7 @@ impl Machine for Cuda {
 /// Loads a cuBLASLt product for each host operation that is a matrix product. Omits products
 /// without elements and products with a contracted dimension of size 0, because the host executes
 /// these products.
-fn products(device: &Device, ops: &[LoadedHostOp]) -> Result<Vec<Option<LoadedProduct>>, LoadError> {
+fn products(device: &Gpu, ops: &[LoadedHostOp]) -> Result<Vec<Option<LoadedProduct>>, LoadError> {
     let all: Vec<Option<&Product>> = ops.iter().map(|op| op.product().filter(|product| !product.is_empty())).collect();
     if all.iter().all(Option::is_none) {
         return Ok(all.into_iter().map(|_| None).collect());
@@ -174,9 +172,9 @@ fn products(device: &Device, ops: &[LoadedHostOp]) -> Result<Vec<Option<LoadedPr
 }
 
 /// Allocates host memory with the size of a slice.
-fn buffer(slice: &Slice) -> Result<Buffer, RunError> {
+fn buffer(slice: &Slice) -> Result<HostMemory, RunError> {
     let bytes = usize::try_from(slice.bytes).ok();
-    bytes.and_then(Buffer::zeroed).ok_or(RunError::Memory { bytes: slice.bytes })
+    bytes.and_then(HostMemory::zeroed).ok_or(RunError::Memory { bytes: slice.bytes })
 }
 
 /// Checks that the code was compiled for this GPU or an older GPU. Code for an older GPU can run.
@@ -189,23 +187,9 @@ fn check_capability(wanted: u32, card: u32) -> Result<(), LoadError> {
     )))
 }
 
-fn module(device: &Device, code: &CodeImage) -> Result<Arc<LoadedModule>, LoadError> {
+fn module(device: &Gpu, code: &CodeImage) -> Result<Arc<LoadedModule>, LoadError> {
     match code {
         CodeImage::Ptx(text) => Ok(Arc::new(LoadedModule::load(&device.context, text)?)),
         CodeImage::Object { .. } => Err(LoadError::Object("code of a GPU program is no PTX".into())),
     }
-}
-
-fn allocate(device: &Device, allocation: &Allocation) -> Result<CudaSlice<u8>, LoadError> {
-    // Allocate at least one byte: the driver refuses empty allocations, and an empty value needs an
-    // address, too.
-    let bytes = usize::try_from(allocation.bytes).map_err(|_| LoadError::Memory { bytes: allocation.bytes })?.max(1);
-    let mut buffer =
-        device.stream.alloc_zeros::<u8>(bytes).map_err(|_| LoadError::Memory { bytes: allocation.bytes })?;
-    if let AllocationKind::Constant(data) = &allocation.kind
-        && !data.is_empty()
-    {
-        device.stream.memcpy_htod(data, &mut buffer).map_err(|e| load_error("copying a constant to the GPU", e))?;
-    }
-    Ok(buffer)
 }

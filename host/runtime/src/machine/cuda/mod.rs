@@ -2,7 +2,7 @@
 //! first opens a GPU.
 //!
 //! ```text
-//! device.rs    the GPU
+//! gpu.rs       the GPU and its memory
 //! describe.rs  the GPU's properties
 //! module.rs    PTX -> functions
 //! machine.rs   thunks -> stream
@@ -10,13 +10,14 @@
 //! ```
 
 mod describe;
-mod device;
+mod gpu;
 mod machine;
 mod module;
 mod product;
 
 pub use describe::describe_gpu;
-pub use machine::Cuda;
+pub use gpu::{Gpu, GpuMemory};
+pub use machine::{GpuProgram, GpuRun};
 
 use cudarc::driver::DriverError;
 

@@ -11,7 +11,7 @@ use cudarc::driver::{CudaSlice, DevicePtr};
 use fusebox_core::hlo::ElementType;
 use fusebox_routines::Product;
 
-use super::device::Device;
+use super::gpu::Gpu;
 use super::load_error;
 use crate::{LoadError, RunError};
 
@@ -34,7 +34,7 @@ pub struct CublasLibrary {
 impl CublasLibrary {
     /// Loads cuBLASLt and allocates its workspace. Fails if cuBLASLt is not installed or memory is
     /// short.
-    pub fn open(device: &Device) -> Result<Arc<CublasLibrary>, LoadError> {
+    pub fn open(device: &Gpu) -> Result<Arc<CublasLibrary>, LoadError> {
         if !is_present() {
             return Err(LoadError::Device(
                 "the program needs cuBLASLt, but libcublasLt.so cannot be loaded: run where the CUDA toolkit's \
@@ -104,7 +104,7 @@ impl LoadedProduct {
 
     /// Computes the product. `left`, `right` and `to` are the addresses of the two operands and of
     /// the result. The buffers at these addresses must have the sizes of the shapes.
-    pub fn run(&self, device: &Device, [left, right]: [CUdeviceptr; 2], to: CUdeviceptr) -> Result<(), RunError> {
+    pub fn run(&self, device: &Gpu, [left, right]: [CUdeviceptr; 2], to: CUdeviceptr) -> Result<(), RunError> {
         let (width, one) = (self.product.element.byte_size() as u64, one(self.product.element));
         let zero = [0u8; 16];
         let (workspace, _using) = self.library.workspace.device_ptr(&device.stream);
@@ -290,7 +290,7 @@ struct CublasObject<T: Copy> {
 }
 
 // SAFETY: any thread may use the library's objects, but only one thread at a time. This holds
-// because a program runs only through a `&mut` reference.
+// because an execution on a GPU holds the lock `Gpu::turn`.
 unsafe impl<T: Copy> Send for CublasObject<T> {}
 // SAFETY: as above. No method changes the object through a shared reference.
 unsafe impl<T: Copy> Sync for CublasObject<T> {}

@@ -6,7 +6,7 @@
 //! accesses to the same element are a race if at least one access writes and at least one access is
 //! not atomic.
 
-use crate::Buffer;
+use crate::values::HostMemory;
 
 /// The kind of an access to an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,7 +66,7 @@ pub struct HistoryTooLarge {
 
 /// A table that holds at most one event per element of a memory.
 #[derive(Debug, Default)]
-struct Events(Option<Buffer>);
+struct Events(Option<HostMemory>);
 
 impl Events {
     const SIZE: usize = size_of::<u128>();
@@ -83,7 +83,7 @@ impl Events {
         let bytes = elements.saturating_mul(Self::SIZE);
         let buffer = match &mut self.0 {
             Some(buffer) => buffer,
-            none => none.insert(Buffer::zeroed(bytes).ok_or(HistoryTooLarge { bytes: bytes as u64 })?),
+            none => none.insert(HostMemory::zeroed(bytes).ok_or(HistoryTooLarge { bytes: bytes as u64 })?),
         };
         let start = element * Self::SIZE;
         buffer.as_mut_slice()[start..start + Self::SIZE].copy_from_slice(&event.packed().to_ne_bytes());

@@ -15,8 +15,8 @@ use super::fault::{FaultKind, OtherThread};
 use super::fibers::{Fibers, Yielder};
 use super::order::ThreadOrder;
 use super::product::{Words, multiplied};
-use crate::Buffer;
 use crate::code::{LoadedKernel, SimtFunction};
+use crate::values::HostMemory;
 
 const WARP: usize = 32;
 /// Cost of a memory access, as a number of iterations of an empty loop.
@@ -50,7 +50,7 @@ pub struct Simulator {
 /// another.
 struct SharedTile {
     number: i64,
-    buffer: Buffer,
+    buffer: HostMemory,
 }
 
 struct SimulatedThread {
@@ -361,7 +361,7 @@ impl Simulator {
         if let Some(tile) = tiles.iter().find(|tile| tile.number == number) {
             return Some(tile.buffer.address());
         }
-        let Some(buffer) = usize::try_from(bytes).ok().and_then(Buffer::zeroed) else {
+        let Some(buffer) = usize::try_from(bytes).ok().and_then(HostMemory::zeroed) else {
             self.checker.borrow_mut().fault(FaultKind::NoMemory { bytes }, -1);
             return None;
         };

@@ -16,8 +16,7 @@ pub struct Donations(BTreeMap<usize, Donation>);
 #[derive(Debug)]
 struct Donation {
     place: Slice,
-    /// The array to restore before each execution, or `None` if the caller has handed over a buffer
-    /// for this input.
+    /// The array to restore before each execution, or `None` if the inputs were not set.
     kept: Option<ArrayLiteral>,
     /// Whether an execution may have overwritten the input.
     is_taken: bool,
@@ -32,24 +31,11 @@ impl Donations {
         Donations(donated.map(|(index, &place)| (index, Donation { place, kept: None, is_taken: false })).collect())
     }
 
-    /// Returns the slice of a donated input.
-    pub fn place(&self, index: usize) -> Option<Slice> {
-        self.0.get(&index).map(|it| it.place)
-    }
-
     /// Records that the memory of all inputs holds `inputs`. From now on, [`Donations::begin`]
     /// restores the arrays of donated inputs.
     pub fn keep(&mut self, inputs: &[ArrayLiteral]) {
         for (&index, donation) in &mut self.0 {
             *donation = Donation { kept: inputs.get(index).cloned(), is_taken: false, ..*donation };
-        }
-    }
-
-    /// Records that the caller has handed over a buffer for this input. The buffer is valid for one
-    /// execution.
-    pub fn hand_over(&mut self, index: usize) {
-        if let Some(donation) = self.0.get_mut(&index) {
-            *donation = Donation { kept: None, is_taken: false, ..*donation };
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::Program;
+use super::session::Session;
 use crate::RunError;
 
 /// Statistics of the execution times of a program.
@@ -52,20 +52,20 @@ impl Effort {
 ///
 /// # Errors
 /// If an execution fails.
-pub fn measure(program: &mut Program, effort: Effort) -> Result<Timing, RunError> {
-    repeat(program, effort.warm_up())?;
-    let mut samples = repeat(program, effort)?;
+pub fn measure(session: &mut Session, effort: Effort) -> Result<Timing, RunError> {
+    repeat(session, effort.warm_up())?;
+    let mut samples = repeat(session, effort)?;
     samples.sort();
     let us = |d: Duration| d.as_secs_f64() * 1e6;
     Ok(Timing { median_us: us(samples[samples.len() / 2]), min_us: us(samples[0]), runs: samples.len() })
 }
 
 /// Executes the program until `effort` is reached, but at least once. Returns the execution times.
-fn repeat(program: &mut Program, effort: Effort) -> Result<Vec<Duration>, RunError> {
+fn repeat(session: &mut Session, effort: Effort) -> Result<Vec<Duration>, RunError> {
     let begin = Instant::now();
     let mut samples = Vec::with_capacity(effort.runs);
     loop {
-        samples.push(program.execute()?);
+        samples.push(session.execute()?);
         if effort.is_reached(samples.len(), begin.elapsed()) {
             return Ok(samples);
         }

@@ -1,0 +1,103 @@
+//! The state of a value that another thread computes: pending, then either ready or failed. This
+//! state does not change any more.
+//!
+//! This file uses nothing but locks, so that tests can check it with all interleavings of threads.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A function that is called when the value is ready or has failed.
+type Callback<E> = Box<dyn FnOnce(Option<&E>) + Send>;
+
+/// A value that is ready later, or an error.
+pub struct Completion<T, E> {
+    state: Mutex<State<T, E>>,
+    /// Signals that the value is ready or has failed.
+    changed: Condvar,
+}
+
+enum State<T, E> {
+    /// The value is not ready. These functions wait for it.
+    Pending(Vec<Callback<E>>),
+    Done(Result<T, E>),
+}
+
+impl<T: Clone, E: Clone> Completion<T, E> {
+    /// Returns the state of a pending value.
+    pub fn pending() -> Completion<T, E> {
+        Completion { state: Mutex::new(State::Pending(Vec::new())), changed: Condvar::new() }
+    }
+
+    /// Sets the value, or the reason why there is no value. Wakes waiting threads, drops this
+    /// reference, and then calls the registered functions, without any lock. Has no effect if the
+    /// state is not pending.
+    pub fn complete(self: Arc<Self>, outcome: Result<T, E>) {
+        let error = outcome.as_ref().err().cloned();
+        let mut state = self.lock();
+        let State::Pending(callbacks) = &mut *state else { return };
+        let callbacks = std::mem::take(callbacks);
+        *state = State::Done(outcome);
+        drop(state);
+        self.changed.notify_all();
+        // The functions may need the only reference to the value.
+        drop(self);
+        for callback in callbacks {
+            // A function that panics must not keep the others from being called. The panic's
+            // message was printed by the hook.
+            let _ = catch_unwind(AssertUnwindSafe(|| callback(error.as_ref())));
+        }
+    }
+
+    /// Whether the value is ready or has failed.
+    pub fn is_done(&self) -> bool {
+        matches!(*self.lock(), State::Done(_))
+    }
+
+    /// Returns the value or the error; `None` if the value is pending.
+    pub fn get(&self) -> Option<Result<T, E>> {
+        match &*self.lock() {
+            State::Pending(_) => None,
+            State::Done(outcome) => Some(outcome.clone()),
+        }
+    }
+
+    /// Waits until the value is ready or has failed.
+    pub fn wait(&self) -> Result<T, E> {
+        let mut state = self.lock();
+        loop {
+            if let State::Done(outcome) = &*state {
+                return outcome.clone();
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Registers a function, which is called exactly once: by the thread that completes the value,
+    /// or at once by this thread if the value is not pending. The argument is the error, if the
+    /// value has failed. No lock is held during the call.
+    pub fn on_done(&self, callback: impl FnOnce(Option<&E>) + Send + 'static) {
+        let mut state = self.lock();
+        let error = match &mut *state {
+            State::Pending(callbacks) => return callbacks.push(Box::new(callback)),
+            State::Done(outcome) => outcome.as_ref().err().cloned(),
+        };
+        drop(state);
+        callback(error.as_ref());
+    }
+
+    /// Returns the value or the error. If this is the only reference, does not clone it. Returns
+    /// `None` if the value is pending.
+    pub fn into_outcome(self: Arc<Self>) -> Option<Result<T, E>> {
+        let state = match Arc::try_unwrap(self) {
+            Ok(this) => this.state.into_inner().unwrap_or_else(PoisonError::into_inner),
+            Err(shared) => return shared.get(),
+        };
+        if let State::Done(outcome) = state { Some(outcome) } else { None }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T, E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,210 @@
+//! Loaded executables, which any number of threads execute at the same time.
+//!
+//! ```text
+//! interface   the array leaves of parameters and result
+//! policy      which executions run on their calling threads
+//! program     immutable state; arenas of executions
+//! arguments   the buffers that a caller passes: checks, donation
+//! execution   addresses of all memory -> thunks -> results
+//! launch      executions that wait for their arguments
+//! ```
+
+mod arguments;
+mod execution;
+mod interface;
+mod launch;
+mod policy;
+mod program;
+
+pub use execution::sizes;
+pub use interface::Output;
+pub use program::Program;
+
+use std::sync::Arc;
+
+use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal, Shape};
+
+use crate::buffer::{Content, Promise};
+use crate::values::{assemble, describe};
+use crate::{Binding, Buffer, Device, Executable, LoadError, Options, RunError};
+use launch::Launch;
+
+/// An executable that is loaded on a device. It does not change, and a clone refers to the same
+/// code. Any number of threads can execute it at the same time.
+///
+/// Each execution uses an arena of temporary memory. The executable keeps arenas for later
+/// executions, so that in the steady state an execution allocates memory only for its results.
+#[derive(Clone, Debug)]
+pub struct LoadedExecutable(Arc<Program>);
+
+/// Choices for one execution.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExecuteOptions<'a> {
+    /// Inputs that this execution does not donate, although the executable declares them as
+    /// donated: their numbers among the array leaves of all parameters. The execution uses copies
+    /// of them.
+    pub keep: &'a [usize],
+    /// The thread that executes.
+    pub thread: ExecutionThread,
+}
+
+/// The thread that executes a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExecutionThread {
+    /// The calling thread, if all arguments are ready and the compiler has predicted that the
+    /// execution takes no longer than waking another thread. Otherwise a thread of the device.
+    #[default]
+    Automatic,
+    /// The calling thread, which first waits for the arguments.
+    Caller,
+    /// A thread of the device. The execution starts when its arguments are ready. Executions whose
+    /// arguments are ready start in the order of the calls.
+    Device,
+}
+
+impl LoadedExecutable {
+    /// Links the code of an executable, and allocates its constants.
+    ///
+    /// # Errors
+    /// If the executable is inconsistent, its target is not that of the device, its code cannot be
+    /// linked, or memory is short.
+    pub fn load(device: &Device, executable: Executable) -> Result<LoadedExecutable, LoadError> {
+        Ok(LoadedExecutable(Arc::new(Program::load(device, executable)?)))
+    }
+
+    /// Opens a device for the target of an executable, and loads the executable there.
+    ///
+    /// # Errors
+    /// As for [`Device::open`] and [`LoadedExecutable::load`].
+    pub fn open(executable: Executable, options: &Options) -> Result<LoadedExecutable, LoadError> {
+        // An executable whose data is inconsistent should not start threads.
+        executable.check().map_err(LoadError::Object)?;
+        let device = Device::open(executable.target, options)?;
+        LoadedExecutable::load(&device, executable)
+    }
+
+    /// Returns the description of the program.
+    pub fn executable(&self) -> &Executable {
+        &self.0.executable
+    }
+
+    /// Returns the device that executes the program.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// Returns the shapes of the parameters.
+    pub fn parameter_shapes(&self) -> Vec<Shape> {
+        self.0.executable.parameters.iter().filter_map(Binding::to_shape).collect()
+    }
+
+    /// Returns the shapes of the inputs, which are the array leaves of all parameters. Sizes of
+    /// dynamic dimensions are bounds.
+    pub fn inputs(&self) -> impl ExactSizeIterator<Item = &ArrayShape> {
+        self.0.interface.inputs.iter().map(|input| &*input.shape)
+    }
+
+    /// Returns the shapes of the results, which are the array leaves of the program's result. Sizes
+    /// of dynamic dimensions are bounds.
+    pub fn outputs(&self) -> impl ExactSizeIterator<Item = &ArrayShape> {
+        self.0.interface.outputs.iter().map(|output| &*output.shape)
+    }
+
+    /// Whether the executable declares input `index` as donated.
+    pub fn is_donated(&self, index: usize) -> bool {
+        self.0.interface.inputs.get(index).is_some_and(|input| input.is_donated)
+    }
+
+    /// Executes the program. `arguments` are the array leaves of all parameters, in order. Returns
+    /// the array leaves of the result.
+    ///
+    /// Neither arguments nor results are copied. A result that is a parameter or a constant shares
+    /// its memory. Donated arguments are deleted by this call. The execution overwrites their
+    /// memory if nothing else uses it, else it uses a copy.
+    ///
+    /// `options.thread` determines which thread executes. If it is a thread of the device, the
+    /// results are pending when this function returns. A program without results runs on the
+    /// calling thread.
+    ///
+    /// # Errors
+    /// If the number, the types or the dimensions of the arguments do not match the parameters, or
+    /// an argument was deleted, is on another device, or is donated and passed twice. Then no
+    /// argument is deleted. Also if the execution fails on the calling thread, for example because
+    /// an argument has failed. If it fails on a thread of the device, the results fail with the
+    /// error.
+    pub fn execute(&self, arguments: &[&Buffer], options: &ExecuteOptions<'_>) -> Result<Vec<Buffer>, RunError> {
+        let program = &self.0;
+        let outputs = &program.interface.outputs;
+        if options.thread != ExecutionThread::Caller {
+            program.device.start_queue()?;
+        }
+        let arguments = arguments::arguments(&program.interface, &program.device, arguments, options.keep)?;
+        let runs_here = match options.thread {
+            _ if outputs.is_empty() => true,
+            ExecutionThread::Caller => true,
+            ExecutionThread::Device => false,
+            ExecutionThread::Automatic => program.is_cheap && !arguments.iter().any(|it| it.is_pending()),
+        };
+        if runs_here {
+            let arrays = execution::execute(program, arguments)?;
+            let ready = |(array, output): (_, &Output)| Buffer::ready(&program.device, output.shape.clone(), array);
+            return Ok(arrays.into_iter().zip(outputs).map(ready).collect());
+        }
+        let mut promises = Vec::with_capacity(outputs.len());
+        let pending = |output: &Output| {
+            let (pending, promise) = Promise::new();
+            promises.push(promise);
+            Buffer::new(&program.device, output.shape.clone(), Content::Pending(pending))
+        };
+        let results = outputs.iter().map(pending).collect();
+        Launch { program: program.clone(), arguments, promises }.start();
+        Ok(results)
+    }
+
+    /// Executes the program with copies of arrays of the host, on the calling thread, and copies
+    /// the result to the host. `inputs` are the array leaves of all parameters. Along a dynamic
+    /// dimension, an array may be smaller than the parameter's shape.
+    ///
+    /// # Errors
+    /// As for [`LoadedExecutable::execute`].
+    pub fn run(&self, inputs: &[ArrayLiteral]) -> Result<Literal, RunError> {
+        self.check_inputs(inputs)?;
+        let buffer = |input: &ArrayLiteral| Buffer::from_literal(&self.0.device, input);
+        let buffers = inputs.iter().map(buffer).collect::<Result<Vec<Buffer>, RunError>>()?;
+        let arguments: Vec<&Buffer> = buffers.iter().collect();
+        let options = ExecuteOptions { thread: ExecutionThread::Caller, ..ExecuteOptions::default() };
+        self.to_literal(&self.execute(&arguments, &options)?)
+    }
+
+    /// Copies the results of an execution to the host. Waits until they are ready.
+    ///
+    /// # Errors
+    /// If a result has failed or was deleted, memory is short, or the GPU fails.
+    pub fn to_literal(&self, results: &[Buffer]) -> Result<Literal, RunError> {
+        let arrays = results.iter().map(Buffer::to_literal).collect::<Result<Vec<ArrayLiteral>, RunError>>()?;
+        let (expected, found) = (self.0.interface.outputs.len(), arrays.len());
+        let shape = self.0.executable.result.to_shape().unwrap_or(Shape::Token);
+        assemble(&shape, &mut arrays.into_iter()).ok_or(RunError::ResultCount { expected, found })
+    }
+
+    /// Checks the number, the types and the dimensions of inputs.
+    pub(crate) fn check_inputs(&self, inputs: &[ArrayLiteral]) -> Result<(), RunError> {
+        let expected = &self.0.interface.inputs;
+        if expected.len() != inputs.len() {
+            return Err(RunError::InputCount { expected: expected.len(), found: inputs.len() });
+        }
+        for (index, (expected, input)) in expected.iter().zip(inputs).enumerate() {
+            let shape = &expected.shape;
+            if shape.element_type != input.element_type || !shape.admits(&input.dims) {
+                let (expected, found) = (describe(shape), describe(&input.shape()));
+                return Err(RunError::InputShape { index, expected, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the program.
+    pub(crate) fn program(&self) -> &Arc<Program> {
+        &self.0
+    }
+}

@@ -1,0 +1,148 @@
+//! The GPU that executes programs, and its memory.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, result, sys};
+
+use super::{load_error, run_error};
+use crate::{LoadError, RunError};
+
+/// The first GPU of the machine and a stream on this GPU.
+#[derive(Debug)]
+pub struct Gpu {
+    pub context: Arc<CudaContext>,
+    /// The stream that executes all work, in order.
+    pub stream: Arc<CudaStream>,
+    /// Lock that a thread holds while it executes a program on this GPU. The handles of libraries
+    /// may be used by only one thread at a time.
+    pub turn: Mutex<()>,
+}
+
+/// A piece of a GPU's memory.
+#[derive(Debug)]
+pub struct GpuMemory {
+    address: CUdeviceptr,
+    /// Owns the memory.
+    _slice: CudaSlice<u8>,
+}
+
+impl GpuMemory {
+    /// Returns the address on the GPU.
+    pub fn address(&self) -> *mut u8 {
+        self.address as *mut u8
+    }
+}
+
+impl Gpu {
+    /// Loads the driver and opens the first GPU. Fails if there is no driver or no GPU. The error
+    /// tells the user what to do.
+    pub fn open() -> Result<Gpu, LoadError> {
+        // SAFETY: the function only asks the dynamic linker to load the library.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(LoadError::Device(
+                "no CUDA driver here: libcuda.so.1 cannot be loaded. Run where an NVIDIA driver is installed, \
+                 or use --target cpu or --target simt"
+                    .into(),
+            ));
+        }
+        let context = CudaContext::new(0).map_err(|e| load_error("opening the first GPU", e))?;
+        // One stream executes all work in order. The crate cudarc can record events that order the
+        // uses of a buffer on several streams. With one stream, these events would only cost time.
+        // SAFETY: no buffer is used on two streams.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(|e| load_error("making a stream", e))?;
+        let device = Gpu { context, stream, turn: Mutex::default() };
+        device.keep_freed_memory()?;
+        Ok(device)
+    }
+
+    /// Configures the driver's memory pool to keep freed memory. By default, the pool returns freed
+    /// memory to the system at every synchronisation.
+    fn keep_freed_memory(&self) -> Result<(), LoadError> {
+        if !self.context.has_async_alloc() {
+            return Ok(());
+        }
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        let mut threshold = u64::MAX;
+        // SAFETY: the device belongs to a live context, and the value of this attribute is a `u64`.
+        unsafe {
+            let pool = result::device::get_default_mem_pool(self.context.cu_device());
+            pool.and_then(|pool| {
+                sys::cuMemPoolSetAttribute(pool, attribute, std::ptr::from_mut(&mut threshold).cast()).result()
+            })
+        }
+        .map_err(|e| load_error("setting the memory pool up", e))
+    }
+
+    /// Allocates memory that holds zeros. Returns `None` if memory is short.
+    pub fn zeroed(&self, bytes: u64) -> Option<GpuMemory> {
+        // Allocate at least one byte: the driver refuses empty allocations, and an empty value
+        // needs an address, too.
+        let slice = self.stream.alloc_zeros::<u8>(usize::try_from(bytes).ok()?.max(1)).ok()?;
+        let address = slice.device_ptr(&self.stream).0;
+        Some(GpuMemory { address, _slice: slice })
+    }
+
+    /// Copies bytes to an address on the GPU, and waits until the driver has read the bytes.
+    pub fn write(&self, to: CUdeviceptr, bytes: &[u8]) -> Result<(), RunError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let failed = |e| run_error("copying to the GPU", e);
+        self.context.bind_to_thread().map_err(failed)?;
+        // SAFETY: callers pass an address of live memory of at least this size. The synchronisation
+        // ensures that `bytes` is alive until the driver has read it.
+        unsafe { result::memcpy_htod_async(to, bytes, self.stream.cu_stream()) }
+            .and_then(|()| self.stream.synchronize())
+            .map_err(failed)
+    }
+
+    /// Copies bytes from an address on the GPU, and waits for the end of the copy.
+    pub fn read(&self, from: CUdeviceptr, bytes: &mut [u8]) -> Result<(), RunError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let failed = |e| run_error("copying from the GPU", e);
+        self.context.bind_to_thread().map_err(failed)?;
+        // SAFETY: as in `write`.
+        unsafe { result::memcpy_dtoh_async(bytes, from, self.stream.cu_stream()) }
+            .and_then(|()| self.stream.synchronize())
+            .map_err(failed)
+    }
+
+    /// Copies a range of a piece of memory to another piece of memory on the GPU. The range must
+    /// lie in both pieces.
+    pub fn copy(&self, from: &GpuMemory, range: Range<usize>, to: &GpuMemory) -> Result<(), RunError> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let failed = |e| run_error("copying on the GPU", e);
+        self.context.bind_to_thread().map_err(failed)?;
+        let source = from.address + range.start as u64;
+        // SAFETY: callers pass a range that lies in both pieces, which are alive.
+        unsafe { result::memcpy_dtod_async(to.address, source, range.len(), self.stream.cu_stream()) }
+            .and_then(|()| self.stream.synchronize())
+            .map_err(failed)
+    }
+
+    /// Evicts all memory from the GPU's cache by writing twice as many other bytes as the cache
+    /// holds.
+    pub fn evict(&self) -> Result<(), RunError> {
+        let failed = |e| run_error("clearing the GPU's cache", e);
+        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
+        let cache = self.context.attribute(attribute).map_err(failed)?;
+        let zeros = self.stream.alloc_zeros::<u8>(2 * cache.unsigned_abs() as usize).map_err(failed)?;
+        drop(zeros);
+        self.stream.synchronize().map_err(failed)
+    }
+
+    /// Returns the GPU's compute capability as one number, for example 90 for 9.0. Fails if the
+    /// driver does not report the compute capability.
+    pub fn capability(&self) -> Result<u32, LoadError> {
+        let (major, minor) =
+            self.context.compute_capability().map_err(|e| load_error("reading the compute capability", e))?;
+        Ok((major * 10 + minor).unsigned_abs())
+    }
+}
