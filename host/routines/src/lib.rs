@@ -38,6 +38,7 @@ mod scratch_pool;
 mod table;
 mod workers;
 
+mod callback;
 mod dot;
 mod fft;
 mod generator;
@@ -50,6 +51,7 @@ mod sort;
 mod top_k;
 mod widened;
 
+pub use callback::{CallFunction, set_callback};
 pub use dot::{Product, Strides, product_of};
 pub use elements::{elements, elements_mut, scratch};
 pub use generator::{Generator, SharedGenerator};

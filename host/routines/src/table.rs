@@ -5,8 +5,8 @@ use std::sync::Arc;
 use fusebox_core::hlo::{ComputationId, Module, Op, Opcode};
 
 use crate::{
-    Companions, Comparator, Operation, Routine, Unsupported, dot, fft, identity, lapack, random, random_bits, sort,
-    top_k,
+    Companions, Comparator, Operation, Routine, Unsupported, callback, dot, fft, identity, lapack, random, random_bits,
+    sort, top_k,
 };
 
 /// A function that creates the routine of an operation.
@@ -45,6 +45,7 @@ const CUSTOM_CALLS: &[(&str, MakeRoutine)] = &[
     ("PinToHost", identity::make),
     ("ResizeHint", identity::make),
     ("xla.sdy.*", identity::make),
+    ("fusebox_python_callback", callback::make),
     ("lapack_*", lapack::make),
     ("TopK", top_k::custom_call),
 ];
