@@ -4,6 +4,7 @@
 use std::fmt;
 use std::panic::{UnwindSafe, catch_unwind};
 
+use fusebox_choices::ChoiceError;
 use fusebox_compiler::CompileError;
 use fusebox_configuration::FilePosition;
 use fusebox_files::{ReadError, WriteError};
@@ -50,6 +51,16 @@ impl From<CompileError> for Failure {
             CompileError::Dump(error) => error.into(),
             error if error.is_internal() => Failure::Bug(error.to_string()),
             error => Failure::input(error),
+        }
+    }
+}
+
+impl From<ChoiceError> for Failure {
+    fn from(error: ChoiceError) -> Self {
+        match error {
+            ChoiceError::Input(message) => Failure::Input(message),
+            ChoiceError::Usage(message) => Failure::Usage(message),
+            ChoiceError::Bug(message) => Failure::Bug(message),
         }
     }
 }

@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use fusebox_choices::database_path;
 use fusebox_configuration::LOCK_NAME;
 use fusebox_files::{check_output, will_read};
 
 use crate::arguments::{CommonArguments, EmitterChoice};
 use crate::exit::Failure;
-use crate::{module, tuned};
+use crate::module;
 
 /// Declares the files that a command reads: its module, the files that choose emitters, and
 /// `others`. Fails if one of the outputs is one of these files.
@@ -20,7 +21,7 @@ pub fn check<'a>(
     will_read(&common.module);
     will_read_choices(&common.compiling.emitters, module::folder_of(&common.module));
     if !common.tuned.no_tuned {
-        tuned::place(common.tuned.tuned.as_deref()).iter().for_each(|path| will_read(path));
+        database_path(common.tuned.tuned.as_deref()).iter().for_each(|path| will_read(path));
     }
     check_among(others, outputs)
 }

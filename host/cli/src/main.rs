@@ -4,11 +4,9 @@
 //! subcommands use.
 
 mod arguments;
-mod bundled;
 mod cache;
 mod commands;
 mod emitters;
-mod environment;
 mod exit;
 mod guard;
 mod lowering;
@@ -18,7 +16,6 @@ mod progress;
 mod running;
 mod shortage;
 mod source;
-mod target;
 mod tuned;
 
 use arguments::{Arguments, Command};

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fusebox_choices::{target, threads};
 use fusebox_compiler::{Cache, Compilation, CompileError, Departures, Dump, Options, Phase, Progress, Source};
 use fusebox_core::hlo::Elided;
 use fusebox_files::SizeLimit;
@@ -11,7 +12,7 @@ use fusebox_run::terminal;
 use crate::arguments::{CacheChoice, CommonArguments, CompilationArguments, ElidedConstants};
 use crate::exit::Failure;
 use crate::progress::{ProgressChoice, ProgressReporter};
-use crate::{cache, emitters, passes, source, target, tuned};
+use crate::{cache, emitters, passes, source, tuned};
 
 /// Reads a module, as the options of the command line require.
 pub fn read(path: &Path, compiling: &CompilationArguments) -> Result<Source, Failure> {
@@ -51,8 +52,8 @@ pub fn options(
     until: Phase,
     stages: Vec<Stage>,
 ) -> Result<Options, Failure> {
-    let threads = target::threads(common.compiling.threads);
-    let (target, device) = target::parse(&common.compiling.target, ptx_version)?;
+    let threads = threads(common.compiling.threads);
+    let (target, device) = target(&common.compiling.target, ptx_version)?;
     let target = target.with_lowering(common.compiling.lowering);
     if until > Phase::Emit {
         fusebox_lowering::dedicate(&target);

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use fusebox_choices::{bundled, threads};
 use fusebox_plugins::LoadedEmitter;
 use fusebox_run::terminal;
 use fusebox_runtime::{KernelImage, Options, Watchdog};
 
 use crate::arguments::CompilationArguments;
 use crate::exit::Failure;
-use crate::{bundled, target};
 
 /// Default time limit of a kernel whose emitter is not bundled.
 const KERNEL_TIME: Duration = Duration::from_secs(20);
@@ -21,7 +21,7 @@ pub fn options(compiling: &CompilationArguments) -> Result<Options, Failure> {
     let is_limited = move |kernel: &KernelImage| wanted.is_some() || !is_bundled(kernel);
     let watchdog = Watchdog::start(limit, is_limited, move |kernel| end_process(kernel, limit));
     let watchdog = watchdog.map_err(|error| Failure::input(format!("cannot start a thread: {error}")))?;
-    Ok(Options { threads: target::threads(compiling.threads), watchdog: Some(watchdog), ..Options::default() })
+    Ok(Options { threads: threads(compiling.threads), watchdog: Some(watchdog), ..Options::default() })
 }
 
 /// Whether a bundled emitter built this kernel.
@@ -30,7 +30,7 @@ fn is_bundled(kernel: &KernelImage) -> bool {
         let descriptor = emitter.descriptor();
         kernel.emitter == format!("{} {}", descriptor.name, descriptor.version)
     };
-    bundled::emitters().is_ok_and(|registry| registry.emitters().iter().any(is_of))
+    bundled().is_ok_and(|registry| registry.emitters().iter().any(is_of))
 }
 
 /// Reports the kernel and ends the whole process, because a thread that runs a kernel cannot be

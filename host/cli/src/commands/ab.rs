@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fusebox_choices::bundled;
 use fusebox_compiler::Phase;
 use fusebox_lowering::{Lowering, MlirPasses, Stage};
 use fusebox_run::terminal;
@@ -12,7 +13,7 @@ use serde_json::json;
 
 use crate::arguments::{Ab, CommonArguments, EmitterChoice};
 use crate::exit::Failure;
-use crate::{bundled, emitters, guard, module, running};
+use crate::{emitters, guard, module, running};
 
 /// Prefix of a SPEC that adds MLIR passes to a side.
 const MLIR: &str = "mlir:";
@@ -70,7 +71,7 @@ fn compare(arguments: &Ab, common: &CommonArguments) -> Result<ComparisonReport,
     let stages = if arguments.html.is_some() { Stage::ALL.to_vec() } else { Vec::new() };
     let settings = ComparisonSettings {
         compile: module::options(&CommonArguments { dump_to: None, ..common.clone() }, None, Phase::Run, stages)?,
-        bundled: bundled::emitters()?,
+        bundled: bundled()?,
         run: running::options(&common.compiling)?,
         target: common.compiling.target.clone(),
         inputs: arguments.inputs.clone(),

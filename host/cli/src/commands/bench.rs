@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use fusebox_choices::target;
 use fusebox_compiler::{Phase, Selected};
 use fusebox_core::times::microseconds;
 use fusebox_run::{inputs, terminal, timing_json};
@@ -15,7 +16,7 @@ use serde_json::json;
 use crate::arguments::Bench;
 use crate::exit::Failure;
 use crate::module::Compiler;
-use crate::{guard, module, running, target};
+use crate::{guard, module, running};
 
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
     guard::check(&arguments.common, &arguments.inputs.inputs, arguments.profile.iter().flatten())?;
@@ -68,7 +69,7 @@ fn show_profile(
     arguments: &Bench,
     trace: Option<&Path>,
 ) -> Result<(), Failure> {
-    let (_, device) = target::parse(&arguments.common.compiling.target, None)?;
+    let (_, device) = target(&arguments.common.compiling.target, None)?;
     let profile = profile::profile(session, kernels, &device, options, Effort::default())?;
     if let Some(path) = trace {
         fusebox_files::write(path, profile::trace(&session.executable().name, &profile).to_string().as_bytes())?;

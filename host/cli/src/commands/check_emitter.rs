@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use fusebox_choices::bundled;
 use fusebox_compiler::Source;
 use fusebox_conformance::examine::{ExaminationReport, ExaminationSettings, examine, fusions_of};
 use fusebox_files::SizeLimit;
@@ -12,7 +13,6 @@ use fusebox_run::terminal;
 use fusebox_workshop::sources::{Sources, SourcesError};
 use serde_json::json;
 
-use crate::bundled;
 use crate::exit::Failure;
 use crate::progress::{ProgressChoice, ProgressReporter};
 use crate::source;
@@ -111,7 +111,7 @@ impl From<SourcesError> for Failure {
 
 /// Checks a library and prints the reports.
 fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<ExaminationReport>, Failure> {
-    let mut registry = bundled::emitters()?;
+    let mut registry = bundled()?;
     let bundled = registry.emitters().len();
     let program =
         std::env::current_exe().map_err(|error| Failure::Bug(format!("cannot find this program: {error}")))?;

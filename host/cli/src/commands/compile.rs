@@ -1,5 +1,6 @@
 //! `fusebox compile`: compiles up to a stage, and prints the result or writes it to a file.
 
+use fusebox_choices::{THIS_GPU, target};
 use fusebox_compiler::{Compilation, Phase};
 use fusebox_core::hlo::print_module;
 use fusebox_lowering::{Stage, Target};
@@ -8,12 +9,12 @@ use fusebox_run::terminal;
 use crate::arguments::{Compile, Emit};
 use crate::exit::Failure;
 use crate::module::Compiler;
-use crate::{guard, module, target};
+use crate::{guard, module};
 
 pub fn run(arguments: &Compile) -> Result<(), Failure> {
     guard::check(&arguments.common, [], &arguments.output)?;
     let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
-    let (target, _) = target::parse(&arguments.common.compiling.target, arguments.ptx_version)?;
+    let (target, _) = target(&arguments.common.compiling.target, arguments.ptx_version)?;
     let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.compiling.target, &target));
     check(emit, &target)?;
     let stages = stage(emit).into_iter().collect();
@@ -32,7 +33,7 @@ pub fn run(arguments: &Compile) -> Result<(), Failure> {
 fn default_stage(name: &str, target: &Target) -> Emit {
     match target.runner() {
         None => Emit::Asm,
-        Some(_) if name != target::THIS_GPU && target.writes_ptx() => Emit::Ptx,
+        Some(_) if name != THIS_GPU && target.writes_ptx() => Emit::Ptx,
         Some(_) => Emit::Executable,
     }
 }

@@ -1,15 +1,16 @@
 //! `fusebox lower`: lowers one kernel from one stage to another.
 
+use fusebox_choices::target;
 use fusebox_lowering::Stage;
 use fusebox_run::terminal;
 
 use crate::arguments::Lower;
 use crate::exit::Failure;
-use crate::{source, target};
+use crate::source;
 
 pub fn run(arguments: &Lower) -> Result<(), Failure> {
     let (from, to) = (stage(&arguments.from)?, stage(&arguments.to)?);
-    let (target, _) = target::parse(&arguments.target, None)?;
+    let (target, _) = target(&arguments.target, None)?;
     let target = target.with_lowering(arguments.lowering);
     let source = source::of_file(&arguments.kernel, arguments.file_limit)?;
     let text = String::from_utf8(source.bytes)

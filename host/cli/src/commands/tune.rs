@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fusebox_choices::database_path;
 use fusebox_compiler::{Options, Phase};
 use fusebox_lowering::Runner;
 use fusebox_run::terminal;
@@ -26,7 +27,7 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
     if arguments.inputs.inputs.is_some() && arguments.modules.len() > 1 {
         return Err(Failure::usage("--inputs applies to one module: tune the other modules with separate commands"));
     }
-    let place = tuned::place(arguments.tuned.as_deref())
+    let place = database_path(arguments.tuned.as_deref())
         .ok_or_else(|| Failure::usage("there is no folder for choices: set HOME, or name a file with --tuned"))?;
     let files = [&arguments.import, &arguments.inputs.inputs].into_iter().flatten();
     guard::check_among(files.chain(&arguments.modules).chain([&place]), &arguments.export)?;

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use fusebox_choices::how_to_pin;
 use fusebox_configuration::{FILE_NAME, Lock, PinState, Plugin, Settings};
 use fusebox_core::emitter::Descriptor;
 use fusebox_plugins::{LoadError, inspect};
@@ -105,9 +106,9 @@ fn fault(lock: &Lock, found: &[PinnedPlugin], number: usize) -> Option<String> {
     match lock.state(&plugin.name, sha256) {
         PinState::Pinned => twin(found, number),
         state @ PinState::Unpinned => {
-            Some(format!("not pinned: {}", emitters::how_to_pin(lock, &plugin.library, sha256, &state)))
+            Some(format!("not pinned: {}", how_to_pin(lock, &plugin.library, sha256, &state)))
         }
-        state => Some(format!("changed: {}", emitters::how_to_pin(lock, &plugin.library, sha256, &state))),
+        state => Some(format!("changed: {}", how_to_pin(lock, &plugin.library, sha256, &state))),
     }
 }
 

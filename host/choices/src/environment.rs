@@ -3,6 +3,6 @@
 use std::path::PathBuf;
 
 /// Returns the path that a variable contains; `None` if the variable is not set or empty.
-pub fn path(variable: &str) -> Option<PathBuf> {
+pub fn path_in_variable(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

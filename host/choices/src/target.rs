@@ -3,7 +3,7 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::{Runner, Target};
 
-use crate::exit::Failure;
+use crate::ChoiceError;
 
 /// The name with which users request the GPU of this machine.
 pub const THIS_GPU: &str = "cuda";
@@ -12,10 +12,13 @@ pub const THIS_GPU: &str = "cuda";
 /// this machine. The device does not depend on the number of threads that run the program. The
 /// reason is that sums are split as the device requires, and results must have the same bits for
 /// any number of threads.
-pub fn parse(name: &str, ptx_version: Option<u32>) -> Result<(Target, DeviceDescription), Failure> {
+///
+/// # Errors
+/// If there is no target with this name, or no GPU.
+pub fn target(name: &str, ptx_version: Option<u32>) -> Result<(Target, DeviceDescription), ChoiceError> {
     let (target, device) = match name {
         THIS_GPU => {
-            let (capability, device) = fusebox_runtime::describe_gpu()?;
+            let (capability, device) = fusebox_runtime::describe_gpu().map_err(ChoiceError::input)?;
             (Target::nvptx(capability), device)
         }
         _ => {
@@ -30,8 +33,8 @@ pub fn parse(name: &str, ptx_version: Option<u32>) -> Result<(Target, DeviceDesc
     Ok((ptx_version.into_iter().fold(target, Target::with_ptx_version), device))
 }
 
-fn unknown(name: &str) -> Failure {
-    Failure::usage(format!("unknown target `{name}`: {} or {THIS_GPU}", Target::names().join(", ")))
+fn unknown(name: &str) -> ChoiceError {
+    ChoiceError::usage(format!("unknown target `{name}`: {} or {THIS_GPU}", Target::names().join(", ")))
 }
 
 /// Returns the number of threads that a value of `--threads` requests.

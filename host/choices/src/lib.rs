@@ -1,0 +1,30 @@
+//! Turns the user's choices into options of the compiler: emitters, target, cache, results of
+//! tuning. The command line and the backend of JAX share these rules.
+//!
+//! ```text
+//! error        the reason why a choice cannot be met
+//! environment  environment variables that name files
+//! bundled      the registry of bundled emitters
+//! target       names of targets, numbers of threads
+//! emitters     fusebox.toml, search path, SPECs -> emitters and overrides
+//! cache        the cache of compiled programs
+//! tuned        the choices of `fusebox tune`
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod bundled;
+mod cache;
+mod emitters;
+mod environment;
+mod error;
+mod target;
+mod tuned;
+
+pub use bundled::bundled;
+pub use cache::{CacheChoice, cache};
+pub use emitters::{EmitterChoice, choose, how_to_pin, settings, settings_of};
+pub use environment::path_in_variable;
+pub use error::ChoiceError;
+pub use target::{THIS_GPU, target, threads};
+pub use tuned::{database_path, load_tuned, set_aside};

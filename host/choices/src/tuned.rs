@@ -1,0 +1,51 @@
+//! Finds the file in which `fusebox tune` stores its choices, and loads these choices for a
+//! compilation.
+
+use std::path::{Path, PathBuf};
+
+use fusebox_compiler::Options;
+use fusebox_workshop::tune::{self, DatabaseError};
+
+use crate::ChoiceError;
+use crate::environment::path_in_variable;
+
+/// Loads the stored choices for the device of a compilation into the options of the compilation. If
+/// the file is damaged, renames it, unless `locked`.
+///
+/// # Errors
+/// If the file cannot be used.
+pub fn load_tuned(
+    path: &Path,
+    locked: bool,
+    options: &mut Options,
+    warn: &mut dyn FnMut(&str),
+) -> Result<(), ChoiceError> {
+    match tune::load(path, options) {
+        Err(error) => set_aside(&error, locked, warn),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// If the error is that the file is damaged, renames the file and gives a warning.
+///
+/// # Errors
+/// Returns any other error, and every error if `locked`.
+pub fn set_aside(error: &DatabaseError, locked: bool, warn: &mut dyn FnMut(&str)) -> Result<(), ChoiceError> {
+    match error {
+        DatabaseError::Damaged { path, reason } if !locked => {
+            let aside = fusebox_files::set_aside(path)
+                .map_err(|refused| ChoiceError::input(format!("{error}; it cannot be set aside: {refused}")))?;
+            let (path, aside) = (path.display(), aside.display());
+            warn(&format!("warning: {path} is damaged: {reason}; it is renamed to {aside}, and tuning starts anew"));
+            Ok(())
+        }
+        _ => Err(ChoiceError::input(error)),
+    }
+}
+
+/// Returns the path of the file that contains the choices. This is `given`, or the default file in
+/// the user's cache folder. Returns `None` if there is neither a given path nor a cache folder.
+pub fn database_path(given: Option<&Path>) -> Option<PathBuf> {
+    let caches = || path_in_variable("XDG_CACHE_HOME").or_else(|| Some(path_in_variable("HOME")?.join(".cache")));
+    given.map(Path::to_path_buf).or_else(|| Some(caches()?.join("fusebox").join("tuned.redb")))
+}
