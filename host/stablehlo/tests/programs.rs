@@ -226,3 +226,28 @@ fn converted(bytes: &[u8]) -> Result<Module, StablehloError> {
     };
     to_hlo(&program)
 }
+
+#[test]
+fn approximately_largest_elements_are_the_largest() {
+    let text = r#"module @m {
+  func.func private @greater(%arg0: tensor<f32>, %arg1: tensor<f32>, %arg2: tensor<i32>, %arg3: tensor<i32>) -> tensor<i1> {
+    %0 = stablehlo.compare GT, %arg0, %arg1, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    return %0 : tensor<i1>
+  }
+  func.func public @main(%arg0: tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>) {
+    %0 = stablehlo.iota dim = 0 : tensor<5xi32>
+    %cst = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %c = stablehlo.constant dense<-1> : tensor<i32>
+    %1:2 = stablehlo.custom_call @ApproxTopK(%arg0, %0, %cst, %c) {called_computations = [@greater], mhlo.backend_config = {reduction_dim = 0 : i64, top_k = 2 : i64}} : (tensor<5xf32>, tensor<5xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
+    return %1#0, %1#1 : tensor<2xf32>, tensor<2xi32>
+  }
+}
+"#;
+    let module = to_hlo(&read_text(text, "largest").unwrap()).unwrap();
+    verify(&module).unwrap();
+    let values = [1.0_f32, 4.0, 2.0, 5.0, 3.0].iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let argument = ArrayLiteral::new(fusebox_core::hlo::ElementType::F32, vec![5], values).unwrap();
+    let Literal::Tuple(results) = evaluate(&module, &[Literal::Array(argument)]).unwrap() else { panic!("no tuple") };
+    let Literal::Array(indices) = &results[1] else { panic!("no array") };
+    assert_eq!(indices.data[..], [3, 0, 0, 0, 1, 0, 0, 0]);
+}

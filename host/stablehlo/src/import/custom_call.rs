@@ -2,22 +2,28 @@
 
 use std::sync::Arc;
 
-use fusebox_core::hlo::{CustomCallAttrs, InstrId, Layout, Op, Shape};
+use fusebox_core::hlo::{CustomCallAttrs, InstrId, Layout, Op, Shape, SliceDim};
 
 use super::Imported;
 use super::elementwise::named;
+use super::functions::one_or_tuple;
 use super::operations::Call;
 use crate::program::{Attribute, Operation};
 
 /// Adds an operation of the library CHLO that the program defines by other operations. If HLO has
-/// the operation, uses it; otherwise calls the function with the definition.
+/// the operation, uses it; otherwise calls the function with the definition. For complex numbers,
+/// the definition is more accurate near the branch cuts of the function than HLO's operation.
 pub(super) fn composite(call: &mut Call) -> Imported<InstrId> {
     let operation = call.operation;
     let attributes = match operation.attribute("composite_attributes") {
         Some(Attribute::Dictionary(entries)) => &entries[..],
         _ => &[],
     };
-    match known(operation.text("name")?, attributes) {
+    let is_complex = call
+        .operands
+        .iter()
+        .any(|&operand| call.edit.shape(operand).as_array().is_some_and(|array| array.element_type.is_complex()));
+    match known(operation.text("name")?, attributes).filter(|_| !is_complex) {
         Some(op) => call.push(op),
         None => {
             let decomposition = operation.text("decomposition")?;
@@ -53,6 +59,9 @@ fn known(name: &str, attributes: &[(Arc<str>, Attribute)]) -> Option<Op> {
 /// Adds a call of a function that the program does not contain.
 pub(super) fn custom_call(call: &mut Call) -> Imported<InstrId> {
     let operation = call.operation;
+    if operation.text("call_target_name") == Ok("ApproxTopK") {
+        return largest(call);
+    }
     let mut called = Vec::new();
     if let Some(Attribute::List(names)) = operation.attribute("called_computations") {
         for name in names.iter().filter_map(Attribute::as_text) {
@@ -84,8 +93,51 @@ pub(super) fn custom_call(call: &mut Call) -> Imported<InstrId> {
     Ok(added)
 }
 
-/// Returns how a function is called, and its configuration, both as HLO text. JAX marks calls of
-/// XLA's typed interface by a separate attribute, which is a dictionary.
+/// Adds a search for the approximately largest elements, in the order of a comparator. The result
+/// is exact: the first elements of a sorted array. The second half of the operands are initial
+/// values, which only an approximation needs.
+fn largest(call: &mut Call) -> Imported<InstrId> {
+    let operation = call.operation;
+    let attribute = |name: &str| match operation.attribute(name) {
+        Some(Attribute::Dictionary(entries)) => {
+            entries.iter().find(|(name, _)| &**name == "reduction_dim").map(|(_, value)| value.clone())
+        }
+        _ => None,
+    };
+    let comparator = match operation.attribute("called_computations") {
+        Some(Attribute::List(names)) => names.first().and_then(Attribute::as_text),
+        _ => None,
+    };
+    let dimension = attribute("mhlo.backend_config").or_else(|| attribute("backend_config"));
+    let (Some(comparator), Some(Attribute::Integer(_, dimension))) = (comparator, dimension) else {
+        return call.unsupported("the comparator or the attribute reduction_dim is missing");
+    };
+    let to_apply = call.importer.function(comparator, operation)?;
+    let mut inputs = std::mem::take(&mut call.operands);
+    inputs.truncate(operation.results.len());
+    let shapes: Vec<Shape> = inputs.iter().map(|&id| call.edit.shape(id).clone()).collect();
+    let results = match call.importer.shape(operation)? {
+        Shape::Tuple(results) => results,
+        single => vec![single],
+    };
+    let sorted = match &shapes[..] {
+        [single] => single.clone(),
+        _ => Shape::Tuple(shapes),
+    };
+    let is_tuple = inputs.len() > 1;
+    let sorted = call.edit.add_shaped(Op::Sort { dimension, is_stable: true, to_apply }, sorted, inputs);
+    let mut firsts = Vec::new();
+    for (number, result) in results.into_iter().enumerate() {
+        let Some(array) = result.as_array() else { return call.unsupported("a result is not an array") };
+        let dims = array.dims.iter().map(|&limit| SliceDim { start: 0, limit, stride: 1 }).collect();
+        let part = if is_tuple { call.edit.element(sorted, number) } else { sorted };
+        firsts.push(call.edit.add_shaped(Op::Slice { dims }, result, vec![part]));
+    }
+    Ok(one_or_tuple(call.edit, firsts))
+}
+
+/// Returns how a function is called, and its configuration, both as HLO text. JAX marks the calls
+/// of XLA's typed interface by an attribute of their own, a dictionary.
 fn interface(operation: &Operation) -> (String, String) {
     if let Some(config @ Attribute::Dictionary(_)) = operation.attribute("mhlo.backend_config") {
         return ("API_VERSION_TYPED_FFI".into(), mlir_text(config));

@@ -41,7 +41,8 @@ fn passed_on<'o>(operation: &Operation, operands: &'o [InstrId]) -> Option<&'o [
         "sdy.sharding_constraint" | "sdy.propagation_barrier" | "sdy.sharding_group" => Some(operands),
         // Around operations of other dialects, an artifact converts types to the same types.
         "builtin.unrealized_conversion_cast" => Some(operands),
-        "custom_call" if operation.text("call_target_name") == Ok("Sharding") => Some(operands),
+        // The second function keeps JAX itself from removing the computation of its operand.
+        "custom_call" if matches!(operation.text("call_target_name"), Ok("Sharding" | "dce_sink")) => Some(operands),
         _ => None,
     }
 }
