@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Op, Shape};
 use fusebox_edit::retain_instructions;
 
+use crate::side_effects::SideEffects;
+
 /// Everything that determines the value of an instruction.
 #[derive(PartialEq, Eq, Hash)]
 enum ValueKey {
@@ -12,15 +14,16 @@ enum ValueKey {
     Operation { op: String, shape: Shape, operands: Vec<InstrId> },
 }
 
-/// Returns the computation with equal instructions merged.
-pub fn merge_equal(computation: &Computation) -> Computation {
+/// Returns the computation with equal instructions merged, except those with side effects.
+pub fn merge_equal(computation: &Computation, effects: &SideEffects) -> Computation {
     let mut merged = computation.clone();
     let mut seen: HashMap<ValueKey, InstrId> = HashMap::new();
     // For each instruction, the first one that is equal to it.
     let mut first: Vec<InstrId> = Vec::with_capacity(merged.instructions.len());
     for (id, instruction) in computation.ids().zip(&mut merged.instructions) {
         instruction.operands.iter_mut().for_each(|operand| *operand = first[operand.index()]);
-        first.push(key(instruction).map_or(id, |key| *seen.entry(key).or_insert(id)));
+        let key = if effects.has(instruction) { None } else { key(instruction) };
+        first.push(key.map_or(id, |key| *seen.entry(key).or_insert(id)));
     }
     merged.root = first[merged.root.index()];
     retain_instructions(&mut merged, |id| first[id.index()] == id);

@@ -15,6 +15,8 @@ mod progress;
 
 mod source;
 
+mod side_effects;
+
 mod equal_instructions;
 mod invariance;
 mod passes;

@@ -1,15 +1,17 @@
 //! Removes instructions that no result depends on, and computations that are not called.
 
-use fusebox_core::hlo::{Computation, Instruction, Module, Op};
+use fusebox_core::hlo::{Computation, Module, Op};
 use fusebox_edit::retain_instructions;
 
 use crate::CompileError;
 use crate::roles::drop_unreachable_computations;
+use crate::side_effects::SideEffects;
 
 /// Removes unused instructions, then computations without callers. Keeps parameters.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
+    let effects = SideEffects::of(module);
     for computation in &mut module.computations {
-        let live = live(computation);
+        let live = live(computation, &effects);
         retain_instructions(computation, |id| live[id.index()]);
     }
     drop_unreachable_computations(module);
@@ -17,8 +19,9 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 }
 
 /// Returns, for each instruction, whether it is needed.
-fn live(computation: &Computation) -> Vec<bool> {
-    let mut live: Vec<bool> = computation.instructions.iter().map(is_kept).collect();
+fn live(computation: &Computation, effects: &SideEffects) -> Vec<bool> {
+    let kept = computation.instructions.iter().map(|it| matches!(it.op, Op::Parameter { .. }) || effects.has(it));
+    let mut live: Vec<bool> = kept.collect();
     live[computation.root.index()] = true;
     for id in computation.ids().rev() {
         if live[id.index()] {
@@ -28,12 +31,4 @@ fn live(computation: &Computation) -> Vec<bool> {
         }
     }
     live
-}
-
-fn is_kept(instruction: &Instruction) -> bool {
-    match &instruction.op {
-        Op::Parameter { .. } => true,
-        Op::CustomCall(attributes) => attributes.has_side_effect,
-        _ => false,
-    }
 }

@@ -28,6 +28,7 @@ use crate::equal_instructions::merge_equal;
 use crate::fuse::Claims;
 use crate::invariance::{element_of_state, invariant};
 use crate::roles::{Role, in_role};
+use crate::side_effects::SideEffects;
 
 /// Hoists values out of all loops. Visits inner loops first, because a value that is hoisted out of
 /// an inner loop may then be hoisted out of the outer loop, too.
@@ -61,7 +62,7 @@ fn is_loop(module: &Module, caller: ComputationId, id: InstrId) -> bool {
 fn prepare(module: &mut Module, caller: ComputationId, at: InstrId, claims: &mut Claims) -> Result<(), CompileError> {
     let Op::While { condition, body } = module.computation(caller).instruction(at).op else { return Ok(()) };
     if may_leave(module, condition, body) {
-        module.computations[body.index()] = merge_equal(module.computation(body));
+        module.computations[body.index()] = merge_equal(module.computation(body), &SideEffects::of(module));
         operands::lay_out(module, body, claims)?;
     }
     Ok(())

@@ -18,6 +18,7 @@ use super::tuples;
 use crate::CompileError;
 use crate::invariance::element_of_state;
 use crate::roles::{Role, in_role};
+use crate::side_effects::SideEffects;
 
 /// Shrinks the states of all loops. Visits outer loops first, because an element that an outer loop
 /// does not need can then be removed from the state of inner loops, too.
@@ -85,7 +86,7 @@ impl ShrinkableLoop {
         let mut is_needed = needed_outside(caller, users, at, &passed_on);
         let of_condition = of_condition.ids().filter_map(|id| element_of_state(of_condition, id));
         of_condition.for_each(|number| is_needed[number as usize] = true);
-        let live = live(of_body, &mut is_needed);
+        let live = live(of_body, &SideEffects::of(module), &mut is_needed);
         let mut kept = 0..;
         let fate = |number: usize| match constant(number) {
             _ if !is_needed[number] => ElementFate::Gone,
@@ -138,10 +139,9 @@ fn needed_outside(caller: &Computation, users: &[Vec<InstrId>], at: InstrId, pas
 
 /// Returns, for each instruction of a body, whether needed elements of the next state depend on it.
 /// Also marks, in `is_needed`, the elements that these instructions read.
-fn live(body: &Computation, is_needed: &mut [bool]) -> Vec<bool> {
+fn live(body: &Computation, effects: &SideEffects, is_needed: &mut [bool]) -> Vec<bool> {
     let root = body.instruction(body.root);
-    let has_effect = |it: &Instruction| matches!(&it.op, Op::CustomCall(call) if call.has_side_effect);
-    let mut live: Vec<bool> = body.instructions.iter().map(has_effect).collect();
+    let mut live: Vec<bool> = body.instructions.iter().map(|it| effects.has(it)).collect();
     loop {
         let next = root.operands.iter().zip(is_needed.iter()).filter(|(_, is_needed)| **is_needed);
         next.for_each(|(next, _)| live[next.index()] = true);

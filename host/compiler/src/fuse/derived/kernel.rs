@@ -8,6 +8,7 @@ use fusebox_edit::Rewrite;
 
 use super::is_scalar_constant;
 use crate::equal_instructions::{depends_on_operands_alone, merge_equal};
+use crate::side_effects::SideEffects;
 
 /// Largest number of additions per element that a kernel may repeat in order to read one value
 /// less.
@@ -111,7 +112,7 @@ impl ChangedKernel {
             edit.set(parameter, computed);
         }
         self.copy(&mut edit, |_| true);
-        let computation = merge_equal(&edit.finish().ok()?.computation);
+        let computation = merge_equal(&edit.finish().ok()?.computation, &SideEffects::none());
         Some(ChangedKernel { computation, operands, ..self.clone() })
     }
 
