@@ -73,8 +73,15 @@ fn allowed(name: &str) -> &'static [&'static str] {
 fn crates_depend_only_on_what_the_architecture_allows() {
     let members = members();
     for (name, (_, dependencies)) in &members {
-        let know_all =
-            ["fusebox", "fusebox-benches", "fusebox-bundle", "fusebox-choices", "fusebox-conformance", "fusebox-fuzz"];
+        let know_all = [
+            "fusebox",
+            "fusebox-benches",
+            "fusebox-bundle",
+            "fusebox-choices",
+            "fusebox-conformance",
+            "fusebox-fuzz",
+            "fusebox-pjrt",
+        ];
         if know_all.contains(&name.as_str()) || name == "fusebox-workshop" {
             continue;
         }

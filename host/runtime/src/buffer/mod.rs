@@ -203,6 +203,13 @@ impl Buffer {
         self.0.shape.byte_size() as usize
     }
 
+    /// Returns another buffer with the same elements in the same memory. Deleting or donating one
+    /// of them does not delete the other. An execution that takes one of them uses a copy of the
+    /// memory.
+    pub fn share(&self) -> Buffer {
+        Buffer::new(&self.0.device, self.0.shape.clone(), self.content())
+    }
+
     /// Whether both refer to the same buffer.
     pub fn is_same(&self, other: &Buffer) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

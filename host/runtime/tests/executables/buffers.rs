@@ -124,3 +124,16 @@ fn functions_are_called_for_buffers_that_are_gone() {
     promise.set(&[1]).unwrap();
     assert_eq!(receiver.try_recv(), Ok(Ok(())));
 }
+
+#[test]
+fn shared_buffers_are_deleted_separately() {
+    let device = device();
+    let (buffer, promise) = Buffer::pending(&device, ElementType::U8, &[2]);
+    let other = buffer.share();
+    buffer.delete();
+    assert!(buffer.is_deleted() && !other.is_same(&buffer) && !other.is_ready());
+    promise.set(&[1, 2]).unwrap();
+    assert_eq!(other.bytes().unwrap()[..], [1, 2]);
+    let third = other.share();
+    assert_eq!(third.bytes().unwrap().as_ptr(), other.bytes().unwrap().as_ptr());
+}

@@ -1,0 +1,263 @@
+//! Properties and the end of executables. The interface has two kinds of handles, for executables
+//! with and without devices; both refer to the same object.
+
+use crate::abi::{Call, Handle, Holder, List, NamedValue, Reference, Text, arguments};
+use crate::client::{Client, Device};
+use crate::error::Answer;
+use crate::executable::Loaded;
+
+/// Position of a program among the programs of an execution.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogicalId {
+    replica: i32,
+    partition: i32,
+}
+
+/// The only position.
+const FIRST: [LogicalId; 1] = [LogicalId { replica: 0, partition: 0 }];
+
+arguments! {
+    ExecutableDestroy("PJRT_Executable_Destroy") { executable: Handle<Loaded>, }
+    ExecutableName("PJRT_Executable_Name") { executable: Handle<Loaded>, name: Text, }
+    ExecutableNumReplicas("PJRT_Executable_NumReplicas") { executable: Handle<Loaded>, count: usize, }
+    ExecutableNumPartitions("PJRT_Executable_NumPartitions") { executable: Handle<Loaded>, count: usize, }
+    ExecutableNumOutputs("PJRT_Executable_NumOutputs") { executable: Handle<Loaded>, count: usize, }
+    ExecutableSizeOfGeneratedCode("PJRT_Executable_SizeOfGeneratedCodeInBytes") {
+        executable: Handle<Loaded>,
+        bytes: i64,
+    }
+    ExecutableFingerprint("PJRT_Executable_Fingerprint") { executable: Handle<Loaded>, fingerprint: Text, }
+    LoadedFingerprint("PJRT_LoadedExecutable_Fingerprint") { executable: Handle<Loaded>, fingerprint: Text, }
+    ExecutableGetCostAnalysis("PJRT_Executable_GetCostAnalysis") {
+        executable: Handle<Loaded>,
+        count: usize,
+        properties: *const NamedValue,
+    }
+    /// The numbers are: code, arguments, outputs, aliases, temporaries; the same for the host;
+    /// peak, total, allocations, indefinite allocations, peak without padding.
+    ExecutableGetCompiledMemoryStats("PJRT_Executable_GetCompiledMemoryStats") {
+        executable: Handle<Loaded>,
+        numbers: [i64; 15],
+    }
+    ExecutableOutputMemoryKinds("PJRT_Executable_OutputMemoryKinds") {
+        executable: Handle<Loaded>,
+        count: usize,
+        names: *const usize,
+        lengths: *const usize,
+    }
+    ExecutableParameterMemoryKinds("PJRT_Executable_ParameterMemoryKinds") {
+        executable: Handle<Loaded>,
+        count: usize,
+        names: *const usize,
+        lengths: *const usize,
+    }
+    ExecutableOutputElementTypes("PJRT_Executable_OutputElementTypes") {
+        executable: Handle<Loaded>,
+        types: List<i32>,
+    }
+    ExecutableOutputDimensions("PJRT_Executable_OutputDimensions") {
+        executable: Handle<Loaded>,
+        count: usize,
+        dims: *const i64,
+        ranks: *const usize,
+    }
+    ExecutableGetCompileOptions("PJRT_Executable_GetCompileOptions") { executable: Handle<Loaded>, holder: Holder, }
+    LoadedDestroy("PJRT_LoadedExecutable_Destroy") { executable: Handle<Loaded>, }
+    LoadedGetExecutable("PJRT_LoadedExecutable_GetExecutable") {
+        loaded: Handle<Loaded>,
+        executable: Handle<Loaded>,
+    }
+    LoadedAddressableDevices("PJRT_LoadedExecutable_AddressableDevices") {
+        executable: Handle<Loaded>,
+        devices: List<Reference<Device>>,
+    }
+    LoadedAddressableDeviceLogicalIds("PJRT_LoadedExecutable_AddressableDeviceLogicalIds") {
+        executable: Handle<Loaded>,
+        positions: List<LogicalId>,
+    }
+    LoadedDelete("PJRT_LoadedExecutable_Delete") { executable: Handle<Loaded>, }
+    LoadedIsDeleted("PJRT_LoadedExecutable_IsDeleted") { executable: Handle<Loaded>, is_deleted: u8, }
+    LoadedGetDeviceAssignment("PJRT_LoadedExecutable_GetDeviceAssignment") {
+        executable: Handle<Loaded>,
+        holder: Holder,
+    }
+}
+
+impl Call for ExecutableDestroy {
+    fn call(&mut self) -> Answer {
+        self.executable.destroy();
+        Ok(())
+    }
+}
+
+impl Call for LoadedDestroy {
+    fn call(&mut self) -> Answer {
+        self.executable.destroy();
+        Ok(())
+    }
+}
+
+impl Call for ExecutableName {
+    fn call(&mut self) -> Answer {
+        self.name = Text::of(&self.executable.get()?.name);
+        Ok(())
+    }
+}
+
+impl Call for ExecutableNumReplicas {
+    fn call(&mut self) -> Answer {
+        self.executable.get()?;
+        self.count = 1;
+        Ok(())
+    }
+}
+
+impl Call for ExecutableNumPartitions {
+    fn call(&mut self) -> Answer {
+        self.executable.get()?;
+        self.count = 1;
+        Ok(())
+    }
+}
+
+impl Call for ExecutableNumOutputs {
+    fn call(&mut self) -> Answer {
+        self.count = self.executable.get()?.signature.outputs.len();
+        Ok(())
+    }
+}
+
+impl Call for ExecutableSizeOfGeneratedCode {
+    fn call(&mut self) -> Answer {
+        self.bytes = self.executable.get()?.figures.code_bytes;
+        Ok(())
+    }
+}
+
+impl Call for ExecutableFingerprint {
+    fn call(&mut self) -> Answer {
+        self.fingerprint = Text::of(&self.executable.get()?.figures.fingerprint);
+        Ok(())
+    }
+}
+
+impl Call for LoadedFingerprint {
+    fn call(&mut self) -> Answer {
+        self.fingerprint = Text::of(&self.executable.get()?.figures.fingerprint);
+        Ok(())
+    }
+}
+
+impl Call for ExecutableGetCostAnalysis {
+    fn call(&mut self) -> Answer {
+        let costs = &self.executable.get()?.lists.costs;
+        (self.count, self.properties) = (costs.len(), costs.as_ptr());
+        Ok(())
+    }
+}
+
+impl Call for ExecutableGetCompiledMemoryStats {
+    fn call(&mut self) -> Answer {
+        let Loaded { signature, figures, .. } = self.executable.get()?;
+        let arguments: i64 = signature.parameters.iter().map(|it| it.bytes()).sum();
+        let outputs: i64 = signature.outputs.iter().map(|it| it.bytes()).sum();
+        let total = arguments + outputs - figures.alias_bytes + figures.temporary_bytes;
+        self.numbers = [0; 15];
+        let own = [figures.code_bytes, arguments, outputs, figures.alias_bytes, figures.temporary_bytes];
+        self.numbers[..5].copy_from_slice(&own);
+        self.numbers[10..].copy_from_slice(&[total, total, total, 0, total]);
+        Ok(())
+    }
+}
+
+impl Call for ExecutableOutputMemoryKinds {
+    fn call(&mut self) -> Answer {
+        let Loaded { signature, lists, .. } = self.executable.get()?;
+        self.count = signature.outputs.len();
+        (self.names, self.lengths) = (lists.kind_names.as_ptr(), lists.kind_lengths.as_ptr());
+        Ok(())
+    }
+}
+
+impl Call for ExecutableParameterMemoryKinds {
+    fn call(&mut self) -> Answer {
+        let Loaded { signature, lists, .. } = self.executable.get()?;
+        self.count = signature.parameters.len();
+        (self.names, self.lengths) = (lists.kind_names.as_ptr(), lists.kind_lengths.as_ptr());
+        Ok(())
+    }
+}
+
+impl Call for ExecutableOutputElementTypes {
+    fn call(&mut self) -> Answer {
+        self.types = List::of(&self.executable.get()?.lists.output_types);
+        Ok(())
+    }
+}
+
+impl Call for ExecutableOutputDimensions {
+    fn call(&mut self) -> Answer {
+        let lists = &self.executable.get()?.lists;
+        self.count = lists.output_ranks.len();
+        (self.dims, self.ranks) = (lists.output_dims.as_ptr(), lists.output_ranks.as_ptr());
+        Ok(())
+    }
+}
+
+impl Call for ExecutableGetCompileOptions {
+    fn call(&mut self) -> Answer {
+        self.holder = Holder::of(self.executable.get()?.options.clone());
+        Ok(())
+    }
+}
+
+impl Call for LoadedGetExecutable {
+    fn call(&mut self) -> Answer {
+        self.executable = Handle::NULL;
+        self.executable = Handle::of(self.loaded.shared()?);
+        Ok(())
+    }
+}
+
+/// Returns pointers to the devices of an executable; none if any device may run it.
+fn devices<'c>(client: &'c Client, loaded: &Loaded) -> &'c [Reference<Device>] {
+    loaded.device.map_or(&[], |device| client.only(device))
+}
+
+impl Call for LoadedAddressableDevices {
+    fn call(&mut self) -> Answer {
+        let loaded = self.executable.get()?;
+        self.devices = List::of(devices(&loaded.client, loaded));
+        Ok(())
+    }
+}
+
+impl Call for LoadedAddressableDeviceLogicalIds {
+    fn call(&mut self) -> Answer {
+        let loaded = self.executable.get()?;
+        self.positions = List::of(&FIRST[..devices(&loaded.client, loaded).len()]);
+        Ok(())
+    }
+}
+
+impl Call for LoadedDelete {
+    fn call(&mut self) -> Answer {
+        self.executable.get()?.delete();
+        Ok(())
+    }
+}
+
+impl Call for LoadedIsDeleted {
+    fn call(&mut self) -> Answer {
+        self.is_deleted = self.executable.get()?.is_deleted().into();
+        Ok(())
+    }
+}
+
+impl Call for LoadedGetDeviceAssignment {
+    fn call(&mut self) -> Answer {
+        self.holder = Holder::of(self.executable.get()?.assignment.clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,198 @@
+//! Clients, and their devices and memories. All devices share this machine's processor and memory.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Weak};
+
+use fusebox_choices::threads;
+
+use crate::abi::{Reference, Value};
+use crate::compiler::Compiler;
+use crate::device::Machine;
+use crate::error::{Answer, Error};
+use crate::options::UserOptions;
+use crate::topology::{MOST_DEVICES, Topology};
+
+/// Kinds of memories. Every device has one memory of each kind, the first one by default.
+pub const MEMORY_KINDS: [&str; 3] = ["device", "pinned_host", "unpinned_host"];
+
+/// A user of devices.
+pub struct Client {
+    pub topology: Arc<Topology>,
+    pub machine: Machine,
+    pub compiler: Compiler,
+    devices: Box<[Device]>,
+    memories: Box<[Memory]>,
+    device_references: Box<[Reference<Device>]>,
+    memory_references: Box<[Reference<Memory>]>,
+}
+
+/// A device of a client.
+pub struct Device {
+    client: Weak<Client>,
+    pub number: i32,
+}
+
+/// A memory of a device. The interface requires that the first word is null, or points to functions
+/// for several memories at once, which fusebox lacks.
+#[repr(C)]
+pub struct Memory {
+    functions: *const c_void,
+    client: Weak<Client>,
+    /// Number among all memories of the client.
+    pub number: i32,
+    /// Number of the device.
+    pub device: i32,
+    /// Number of the kind.
+    pub kind: usize,
+    pub text: String,
+}
+
+// SAFETY: the pointer is null.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+/// Options of a client.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ClientOptions {
+    /// Number of devices.
+    pub devices: i32,
+}
+
+impl ClientOptions {
+    /// Reads the options. JAX passes numbers as texts if the user writes them in one line.
+    pub fn of(given: &[(String, Value)]) -> Answer<ClientOptions> {
+        let mut options = ClientOptions { devices: 1 };
+        for (name, value) in given {
+            match (name.as_str(), value) {
+                ("num_devices", Value::Integer(count)) => options.devices = devices(*count)?,
+                ("num_devices", Value::Text(text)) => {
+                    let count = text.trim().parse();
+                    options.devices = devices(count.map_err(|_| not_a_count(text))?)?;
+                }
+                ("num_devices", other) => return Err(not_a_count(&format!("{other:?}"))),
+                _ => {
+                    return Err(Error::invalid(format!(
+                        "fusebox has no option `{name}` of clients; it has num_devices"
+                    )));
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn devices(count: i64) -> Answer<i32> {
+    let count = i32::try_from(count).ok().filter(|count| (1..=MOST_DEVICES).contains(count));
+    count.ok_or_else(|| Error::invalid(format!("num_devices must be from 1 to {MOST_DEVICES}")))
+}
+
+fn not_a_count(text: &str) -> Error {
+    Error::invalid(format!("num_devices must be a number, not `{text}`"))
+}
+
+impl Client {
+    /// Creates a client and starts its threads.
+    pub fn create(options: &ClientOptions) -> Answer<Arc<Client>> {
+        let machine = Machine::start(threads(UserOptions::of_environment()?.threads))?;
+        let count = options.devices;
+        Ok(Arc::new_cyclic(|client| {
+            let devices: Box<[Device]> = (0..count).map(|number| Device { client: client.clone(), number }).collect();
+            let per_device = MEMORY_KINDS.len() as i32;
+            let memory = |number: i32| {
+                let (device, kind) = (number / per_device, (number % per_device) as usize);
+                let text = format!("FuseboxMemory(device={device}, kind={})", MEMORY_KINDS[kind]);
+                Memory { functions: std::ptr::null(), client: client.clone(), number, device, kind, text }
+            };
+            let memories: Box<[Memory]> = (0..count * per_device).map(memory).collect();
+            Client {
+                topology: Arc::new(Topology::of(count)),
+                machine,
+                compiler: Compiler::default(),
+                device_references: devices.iter().map(Reference::to).collect(),
+                memory_references: memories.iter().map(Reference::to).collect(),
+                devices,
+                memories,
+            }
+        }))
+    }
+
+    /// Returns the device with a number.
+    pub fn device(&self, number: i32) -> Answer<&Device> {
+        let device = usize::try_from(number).ok().and_then(|number| self.devices.get(number));
+        let missing = || format!("there is no device {number}: the client has {}", self.devices.len());
+        device.ok_or_else(|| Error::invalid(missing()))
+    }
+
+    /// Returns pointers to all devices.
+    pub fn devices(&self) -> &[Reference<Device>] {
+        &self.device_references
+    }
+
+    /// Returns the memory with a number.
+    pub fn memory(&self, number: i32) -> Answer<&Memory> {
+        let memory = usize::try_from(number).ok().and_then(|number| self.memories.get(number));
+        memory.ok_or_else(|| Error::invalid(format!("there is no memory {number}")))
+    }
+
+    /// Returns pointers to all memories.
+    pub fn memories(&self) -> &[Reference<Memory>] {
+        &self.memory_references
+    }
+
+    /// Returns pointers to the memories of a device.
+    pub fn memories_of(&self, device: i32) -> &[Reference<Memory>] {
+        let first = usize::try_from(device).unwrap_or(usize::MAX).saturating_mul(MEMORY_KINDS.len());
+        self.memory_references.get(first..first.saturating_add(MEMORY_KINDS.len())).unwrap_or_default()
+    }
+
+    /// Returns a pointer to a device, as a list.
+    pub fn only(&self, device: i32) -> &[Reference<Device>] {
+        let at = usize::try_from(device).unwrap_or(usize::MAX);
+        self.device_references.get(at..at.saturating_add(1)).unwrap_or_default()
+    }
+}
+
+fn upgraded(client: &Weak<Client>) -> Answer<Arc<Client>> {
+    client.upgrade().ok_or_else(|| Error::precondition("the client is destroyed"))
+}
+
+impl Device {
+    pub fn client(&self) -> Answer<Arc<Client>> {
+        upgraded(&self.client)
+    }
+}
+
+impl Memory {
+    pub fn client(&self) -> Answer<Arc<Client>> {
+        upgraded(&self.client)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Client, ClientOptions, MEMORY_KINDS};
+    use crate::abi::Value;
+
+    #[test]
+    fn the_number_of_devices_is_a_number_or_a_text() {
+        let of = |value| ClientOptions::of(&[("num_devices".to_owned(), value)]);
+        assert_eq!(of(Value::Integer(3)), Ok(ClientOptions { devices: 3 }));
+        assert_eq!(of(Value::Text("2".into())), Ok(ClientOptions { devices: 2 }));
+        for wrong in [Value::Text("two".into()), Value::Integer(0), Value::Bool(true)] {
+            assert!(of(wrong).unwrap_err().message.starts_with("num_devices must be"));
+        }
+        assert!(ClientOptions::of(&[("devices".to_owned(), Value::Integer(1))]).is_err());
+    }
+
+    #[test]
+    fn every_device_has_all_memories() {
+        let client = Client::create(&ClientOptions { devices: 2 }).unwrap();
+        assert_eq!((client.devices().len(), client.memories().len()), (2, 2 * MEMORY_KINDS.len()));
+        let second = client.memories_of(1);
+        assert_eq!(second.len(), MEMORY_KINDS.len());
+        assert!(second.iter().all(|memory| memory.get().unwrap().device == 1));
+        assert_eq!(client.only(1)[0].get().unwrap().number, 1);
+        assert!(client.device(2).is_err() && client.memories_of(2).is_empty());
+    }
+}

@@ -1,0 +1,238 @@
+//! The memory of arrays, and the execution of programs: everything that uses the runtime.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use fusebox_core::hlo::{ArrayShape, ElementType};
+pub use fusebox_runtime::HostBytes;
+use fusebox_runtime::{
+    Buffer, BufferState, Device, Executable, ExecuteOptions, ExecutionThread, ForeignMemory, LoadError,
+    LoadedExecutable, Options, RunError, Target,
+};
+
+use crate::error::{Answer, Error};
+
+/// Target of the custom call by which a program calls Python.
+const PYTHON_CALLBACK: &str = "fusebox_python_callback";
+
+impl From<LoadError> for Error {
+    fn from(error: LoadError) -> Error {
+        match error {
+            LoadError::Memory { bytes } => Error::memory(bytes),
+            LoadError::Processor { .. } | LoadError::Device(_) => Error::precondition(error.to_string()),
+            _ => Error::internal(error.to_string()),
+        }
+    }
+}
+
+impl From<RunError> for Error {
+    fn from(error: RunError) -> Error {
+        match error {
+            RunError::Memory { bytes } => Error::memory(bytes),
+            RunError::InputCount { .. }
+            | RunError::InputShape { .. }
+            | RunError::DeletedInput { .. }
+            | RunError::DonatedTwice { .. }
+            | RunError::Deleted => Error::invalid(error.to_string()),
+            _ => Error::internal(error.to_string()),
+        }
+    }
+}
+
+/// The processor, which executes programs, and the count of memory in use. All arrays are in the
+/// host's memory.
+pub struct Machine {
+    device: Device,
+    usage: Arc<Usage>,
+}
+
+/// Bytes of the arrays of a machine.
+#[derive(Debug, Default)]
+pub struct Usage {
+    now: AtomicI64,
+    peak: AtomicI64,
+}
+
+impl Usage {
+    /// Returns the bytes in use, and the largest number of bytes so far.
+    pub fn bytes(&self) -> (i64, i64) {
+        (self.now.load(Ordering::Relaxed), self.peak.load(Ordering::Relaxed))
+    }
+
+    /// Forgets the largest number of bytes so far.
+    pub fn forget_peak(&self) {
+        self.peak.store(self.now.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    fn add(&self, bytes: i64) {
+        let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak.fetch_max(now, Ordering::Relaxed);
+    }
+}
+
+impl Machine {
+    /// Starts the threads.
+    pub fn start(threads: usize) -> Answer<Machine> {
+        let options = Options { threads, ..Options::default() };
+        Ok(Machine { device: Device::open(Target::Cpu, &options)?, usage: Arc::default() })
+    }
+
+    /// Returns the count of memory in use.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// Loads an executable.
+    pub fn load(&self, executable: Executable) -> Answer<LoadedProgram> {
+        let calls_python = executable.host_ops.iter().any(|op| op.hlo.contains(PYTHON_CALLBACK));
+        let device = match executable.target {
+            Target::Cpu => self.device.clone(),
+            other => Device::open(other, self.device.options())?,
+        };
+        Ok(LoadedProgram { program: LoadedExecutable::load(&device, executable)?, calls_python })
+    }
+
+    /// Returns an array with these elements.
+    pub fn copied(&self, element: ElementType, dims: &[i64], bytes: &[u8]) -> Answer<Array> {
+        Ok(self.array(Buffer::from_bytes(&self.device, element, dims, bytes)?))
+    }
+
+    /// Returns an array in memory that belongs to the caller. Drops `owner` when nothing uses the
+    /// memory any more.
+    ///
+    /// # Safety
+    /// `bytes` bytes are at `start`, and nothing writes to them until `owner` is dropped.
+    pub unsafe fn viewed(
+        &self,
+        element: ElementType,
+        dims: &[i64],
+        (start, bytes): (*const u8, usize),
+        owner: impl Send + 'static,
+    ) -> Answer<Array> {
+        // SAFETY: the caller's promise.
+        let memory = unsafe { ForeignMemory::read_only(start, bytes, owner) };
+        Ok(self.array(Buffer::from_foreign(&self.device, element, dims, memory)?))
+    }
+
+    /// Returns a copy of an array, which is ready after the array is.
+    pub fn copy_of(&self, array: &Array) -> Array {
+        let shape = array.buffer.shape();
+        let (copy, promise) = Buffer::pending(&self.device, shape.element_type, &shape.dims);
+        let source = array.buffer.share();
+        array.buffer.on_ready(move |outcome| match outcome.and_then(|()| source.bytes()) {
+            // If the copy fails, so does the buffer.
+            Ok(bytes) => drop(promise.set(&bytes)),
+            Err(error) => promise.fail(error),
+        });
+        self.array(copy)
+    }
+
+    /// Returns an array of other elements in the memory of an array. Waits for the array.
+    pub fn reinterpreted(&self, array: &Array, element: ElementType, dims: &[i64]) -> Answer<Array> {
+        let bytes = array.bytes()?;
+        let place = (bytes.as_ptr(), bytes.len());
+        // SAFETY: the owner keeps the bytes, and keeps programs from writing to them.
+        unsafe { self.viewed(element, dims, place, bytes) }
+    }
+
+    fn array(&self, buffer: Buffer) -> Array {
+        let bytes = buffer.byte_size() as i64;
+        self.usage.add(bytes);
+        Array { buffer, _counted: Arc::new(Counted { bytes, usage: Arc::clone(&self.usage) }) }
+    }
+}
+
+/// The elements of an array, which may not be computed yet. Clones refer to the same array.
+#[derive(Clone, Debug)]
+pub struct Array {
+    buffer: Buffer,
+    _counted: Arc<Counted>,
+}
+
+/// Bytes in use.
+#[derive(Debug)]
+struct Counted {
+    bytes: i64,
+    usage: Arc<Usage>,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.usage.add(-self.bytes);
+    }
+}
+
+impl Array {
+    /// Waits for the elements, and returns their bytes in row-major order. As long as the bytes are
+    /// in use, no program writes to their memory.
+    pub fn bytes(&self) -> Answer<HostBytes> {
+        Ok(self.buffer.bytes()?)
+    }
+
+    /// Returns `None` if the elements are not computed yet, or the outcome of the computation.
+    pub fn outcome(&self) -> Option<Answer> {
+        match self.buffer.state() {
+            BufferState::Pending => None,
+            BufferState::Ready => Some(Ok(())),
+            BufferState::Failed(error) => Some(Err(error.into())),
+            BufferState::Deleted => Some(Err(RunError::Deleted.into())),
+        }
+    }
+
+    /// Calls a function when the elements are computed: now, or later from another thread.
+    pub fn when_ready(&self, callback: impl FnOnce(Answer) + Send + 'static) {
+        self.buffer.on_ready(move |outcome| callback(outcome.map_err(Error::from)));
+    }
+
+    /// Calls a function with the bytes of the elements when they are computed, also if the array is
+    /// deleted or donated meanwhile.
+    pub fn when_computed(&self, callback: impl FnOnce(Answer<HostBytes>) + Send + 'static) {
+        let source = self.buffer.share();
+        self.when_ready(move |outcome| callback(outcome.and_then(|()| Ok(source.bytes()?))));
+    }
+
+    /// Whether an execution has taken the array's memory.
+    pub fn is_deleted(&self) -> bool {
+        self.buffer.is_deleted()
+    }
+}
+
+/// A loaded executable.
+#[derive(Debug)]
+pub struct LoadedProgram {
+    program: LoadedExecutable,
+    calls_python: bool,
+}
+
+impl LoadedProgram {
+    /// Returns the bytes of the executable, for [`Executable::from_bytes`].
+    pub fn bytes(&self) -> Answer<Vec<u8>> {
+        self.program.executable().to_bytes().map_err(|error| Error::internal(error.to_string()))
+    }
+
+    /// Executes the program with an array for each array of its parameters, of which it does not
+    /// overwrite those with the numbers `kept`. Returns an array for each array of the result. If
+    /// the program is `ordered`, or calls Python, the calling thread executes it. So executions
+    /// with effects have the order of the calls, and a Python function that executes programs
+    /// itself does not wait for a thread that waits for the function.
+    pub fn execute(&self, machine: &Machine, arguments: &[Array], kept: &[usize], ordered: bool) -> Answer<Vec<Array>> {
+        let thread = if ordered || self.calls_python { ExecutionThread::Caller } else { ExecutionThread::Automatic };
+        let options = ExecuteOptions { keep: kept, thread };
+        if self.program.device().is_same(&machine.device) {
+            let buffers: Vec<&Buffer> = arguments.iter().map(|it| &it.buffer).collect();
+            let results = self.program.execute(&buffers, &options)?;
+            return Ok(results.into_iter().map(|buffer| machine.array(buffer)).collect());
+        }
+        let to_device = |array: &Array| {
+            let ArrayShape { element_type, dims, .. } = array.buffer.shape();
+            Ok(Buffer::from_bytes(self.program.device(), *element_type, dims, &array.bytes()?)?)
+        };
+        let copies = arguments.iter().map(to_device).collect::<Answer<Vec<Buffer>>>()?;
+        let results = self.program.execute(&copies.iter().collect::<Vec<_>>(), &options)?;
+        let to_host = |result: Buffer| {
+            let ArrayShape { element_type, dims, .. } = result.shape();
+            machine.copied(*element_type, dims, &result.bytes()?)
+        };
+        results.into_iter().map(to_host).collect()
+    }
+}

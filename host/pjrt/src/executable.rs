@@ -1,0 +1,251 @@
+//! Executables of a client: compiled programs that can run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fusebox_runtime::Executable;
+use serde::{Deserialize, Serialize};
+
+use crate::abi::NamedValue;
+use crate::buffer::{Buffer, Contents};
+use crate::client::{Client, Device, MEMORY_KINDS};
+use crate::compiler::{Compiled, Figures};
+use crate::device::{Array, LoadedProgram};
+use crate::element::BufferType;
+use crate::error::{Answer, Error};
+use crate::event::Event;
+use crate::messages::CompileOptions;
+use crate::signature::{Signature, ValueType};
+
+/// The beginning of serialised executables, with the version of their format.
+const MAGIC: &[u8] = b"fusebox-pjrt 1\n";
+
+/// A compiled program of a client.
+pub struct Loaded {
+    pub client: Arc<Client>,
+    pub name: String,
+    pub figures: Figures,
+    pub signature: Signature,
+    /// Options of the compilation as the caller has passed them.
+    pub options: Vec<u8>,
+    /// The assignment of devices as the caller has passed it.
+    pub assignment: Vec<u8>,
+    /// The only device that may run the program. `None` if any device may run it.
+    pub device: Option<i32>,
+    pub lists: Lists,
+    program: LoadedProgram,
+    is_deleted: AtomicBool,
+}
+
+/// Facts about a program, in the form of the interface.
+pub struct Lists {
+    pub output_types: Vec<i32>,
+    /// Sizes of the dimensions of all outputs.
+    pub output_dims: Vec<i64>,
+    /// Numbers of dimensions of the outputs.
+    pub output_ranks: Vec<usize>,
+    /// Addresses and lengths of the names of memories, for outputs or parameters.
+    pub kind_names: Vec<usize>,
+    pub kind_lengths: Vec<usize>,
+    pub costs: Vec<NamedValue>,
+}
+
+/// An executable in the form that callers store.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    options: Vec<u8>,
+    figures: Figures,
+    executable: Vec<u8>,
+}
+
+/// A run of a program that has begun.
+pub struct Run {
+    pub outputs: Vec<Arc<Buffer>>,
+    pub done: Arc<Event>,
+}
+
+impl Loaded {
+    /// Loads a compiled program.
+    pub fn of(client: Arc<Client>, compiled: Compiled, options: &[u8]) -> Answer<Arc<Loaded>> {
+        let Compiled { executable, figures } = compiled;
+        let read = CompileOptions::read(options)?;
+        let device = read.device()?;
+        device.map_or(Ok(()), |device| client.device(device).map(|_| ()))?;
+        let signature = Signature::of(&executable)?;
+        Ok(Arc::new(Loaded {
+            name: executable.name.clone(),
+            lists: Lists::of(&signature, &figures),
+            signature,
+            figures,
+            options: options.to_vec(),
+            assignment: read.assignment().to_vec(),
+            device,
+            program: client.machine.load(executable)?,
+            client,
+            is_deleted: AtomicBool::new(false),
+        }))
+    }
+
+    /// Returns the executable in the form that callers store.
+    pub fn stored(&self) -> Answer<Vec<u8>> {
+        let stored =
+            Stored { options: self.options.clone(), figures: self.figures.clone(), executable: self.program.bytes()? };
+        postcard::to_extend(&stored, MAGIC.to_vec()).map_err(|error| Error::internal(error.to_string()))
+    }
+
+    /// Loads a stored executable. `options` replace the stored options.
+    pub fn restored(client: Arc<Client>, bytes: &[u8], options: Option<&[u8]>) -> Answer<Arc<Loaded>> {
+        let data = bytes.strip_prefix(MAGIC).ok_or_else(|| {
+            Error::invalid("these bytes are not an executable of this version of fusebox: compile the program again")
+        })?;
+        let damaged = |error: String| Error::invalid(format!("damaged executable: {error}; compile the program again"));
+        let stored: Stored = postcard::from_bytes(data).map_err(|error| damaged(error.to_string()))?;
+        let executable = Executable::from_bytes(&stored.executable).map_err(|error| damaged(error.to_string()))?;
+        let compiled = Compiled { executable, figures: stored.figures };
+        Loaded::of(client, compiled, options.unwrap_or(&stored.options))
+    }
+
+    /// Forbids further runs.
+    pub fn delete(&self) {
+        self.is_deleted.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_deleted(&self) -> bool {
+        self.is_deleted.load(Ordering::Relaxed)
+    }
+
+    /// Runs the program. Marks donated arguments as deleted.
+    pub fn run(&self, device: Option<&Device>, arguments: &[&Buffer], not_donated: &[i64]) -> Answer<Run> {
+        if self.is_deleted() {
+            return Err(Error::precondition("the executable has been deleted"));
+        }
+        let device = self.client.device(device.map(|it| it.number).or(self.device).unwrap_or(0))?;
+        self.check(arguments, device)?;
+        let is_kept = |&number: &usize| not_donated.contains(&(number as i64));
+        let is_donated = |number: &usize| self.signature.donated[*number] && !is_kept(number);
+        let donated: Vec<usize> = (0..arguments.len()).filter(is_donated).collect();
+        check_donation(arguments, &donated)?;
+        let kept: Vec<usize> = (0..arguments.len()).filter(is_kept).collect();
+        let outcome = self.outputs(arguments, &kept)?;
+        donated.into_iter().for_each(|number| arguments[number].delete());
+        let memory = self.client.memories_of(device.number).first();
+        let memory = memory.ok_or_else(|| Error::internal("the device has no memory"))?.get()?;
+        let contents: Vec<Contents> = match &outcome {
+            Ok(arrays) => arrays.iter().cloned().map(Contents::Array).collect(),
+            Err(error) => self.signature.outputs.iter().map(|_| Contents::Failed(error.clone())).collect(),
+        };
+        let outputs = self
+            .signature
+            .outputs
+            .iter()
+            .zip(contents)
+            .map(|(output, contents)| Buffer::create(memory, output.buffer_type(), output.dims(), contents));
+        Ok(Run { outputs: outputs.collect::<Answer<_>>()?, done: completion(outcome) })
+    }
+
+    /// Executes the program. Returns an array for each output. The inner result is an error if an
+    /// argument has failed already.
+    fn outputs(&self, arguments: &[&Buffer], kept: &[usize]) -> Answer<Answer<Vec<Array>>> {
+        let Signature { parameters, outputs, .. } = &self.signature;
+        let (mut arrays, mut kept_arrays) = (Vec::with_capacity(arguments.len()), Vec::new());
+        for (number, (argument, parameter)) in arguments.iter().zip(parameters).enumerate() {
+            match argument.array() {
+                Err(error) if argument.is_deleted() => return Err(error),
+                Err(error) => return Ok(Err(error)),
+                // A token has no array.
+                Ok(_) if parameter.array.is_none() => {}
+                Ok(array) => {
+                    if let Some(Err(error)) = array.outcome() {
+                        return Ok(Err(error));
+                    }
+                    kept_arrays.extend(kept.contains(&number).then_some(arrays.len()));
+                    arrays.push(array);
+                }
+            }
+        }
+        let machine = &self.client.machine;
+        let has_tokens = parameters.iter().chain(outputs).any(|it| it.array.is_none());
+        let mut results = self.program.execute(machine, &arrays, &kept_arrays, has_tokens)?.into_iter();
+        let output = |output: &ValueType| match output.array {
+            Some(_) => results.next().ok_or_else(|| Error::internal("the program returned too few arrays")),
+            None => machine.copied(BufferType::BOOLEANS.element()?, &[0], &[]),
+        };
+        outputs.iter().map(output).collect::<Answer<Vec<Array>>>().map(Ok)
+    }
+
+    /// Checks the number, the types and the places of arguments.
+    fn check(&self, arguments: &[&Buffer], device: &Device) -> Answer {
+        let parameters = &self.signature.parameters;
+        if arguments.len() != parameters.len() {
+            let (wanted, given) = (parameters.len(), arguments.len());
+            return Err(Error::invalid(format!("the program takes {wanted} arguments, {given} are given")));
+        }
+        for (number, (argument, parameter)) in arguments.iter().zip(parameters).enumerate() {
+            let fits = argument.kind == parameter.buffer_type() && *argument.dims == *parameter.dims();
+            if parameter.array.is_some() && !fits {
+                let (given, dims) = (argument.kind.element().map_or("token", |it| it.name()), &argument.dims);
+                let wanted = parameter.text();
+                return Err(Error::invalid(format!("argument {number} is {given}{dims:?}, the parameter {wanted}")));
+            }
+            let place = argument.memory()?.device;
+            if place != device.number || !Arc::ptr_eq(&argument.client, &self.client) {
+                let wanted = device.number;
+                return Err(Error::invalid(format!("argument {number} is on device {place}, the program on {wanted}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the completion of a run. All outputs of a run are ready, or fail, at the same time.
+fn completion(outcome: Answer<Vec<Array>>) -> Arc<Event> {
+    let pending = match &outcome {
+        Ok(arrays) => arrays.iter().rfind(|array| array.outcome() != Some(Ok(()))),
+        Err(_) => None,
+    };
+    let Some(last) = pending else { return Event::done(outcome.map(|_| ())) };
+    let event = Event::pending();
+    let own = Arc::clone(&event);
+    last.when_ready(move |outcome| {
+        own.complete(outcome);
+    });
+    event
+}
+
+/// Checks that no donated argument is passed a second time.
+fn check_donation(arguments: &[&Buffer], donated: &[usize]) -> Answer {
+    for &number in donated {
+        let is_same = |&other: &usize| other != number && std::ptr::eq(arguments[other], arguments[number]);
+        let Some(other) = (0..arguments.len()).find(is_same) else { continue };
+        let message = if donated.contains(&other) {
+            format!(
+                "Attempt to donate the same buffer twice in Execute(): arguments {other} and {number} are one array"
+            )
+        } else {
+            format!(
+                "Attempt to donate a buffer which is also used by the same call to Execute(): argument {number} is \
+                 donated, and argument {other} is the same array; pass a copy of it"
+            )
+        };
+        return Err(Error::invalid(message));
+    }
+    Ok(())
+}
+
+impl Lists {
+    fn of(signature: &Signature, figures: &Figures) -> Lists {
+        let outputs = &signature.outputs;
+        let names = outputs.len().max(signature.parameters.len());
+        let work = figures.work.map(|(additions, bytes)| {
+            vec![NamedValue::float("flops", additions), NamedValue::float("bytes accessed", bytes)]
+        });
+        Lists {
+            output_types: outputs.iter().map(|it| it.buffer_type().0).collect(),
+            output_dims: outputs.iter().flat_map(|it| it.dims().to_vec()).collect(),
+            output_ranks: outputs.iter().map(|it| it.dims().len()).collect(),
+            kind_names: vec![MEMORY_KINDS[0].as_ptr() as usize; names],
+            kind_lengths: vec![MEMORY_KINDS[0].len(); names],
+            costs: work.unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The library `libfusebox_pjrt.so`, which makes fusebox a backend of JAX. It has the C interface
+//! PJRT: one exported function returns a table of functions.
+//!
+//! ```text
+//! abi          types of the interface, entry of every function
+//! error        errors with the interface's codes           event        completion of an operation
+//! element      numbers of element types                    strides      copies between layouts
+//! device       memory and execution; the only user of the runtime
+//! messages     protobuf messages of options                options      options as text
+//! compiler     program + options -> executable             signature    parameters and outputs
+//! client       client, devices, memories                   topology     devices without a client
+//! buffer       arrays of a client                          executable   programs of a client
+//! calls        the functions, by subject                   table        the functions, in order
+//! python       calls of Python functions by programs
+//! ```
+
+mod abi;
+mod buffer;
+mod calls;
+mod client;
+mod compiler;
+mod device;
+mod element;
+mod error;
+mod event;
+mod executable;
+mod messages;
+mod options;
+mod python;
+mod signature;
+mod strides;
+mod table;
+mod topology;
+
+pub use python::{FuseboxSetPythonCallback, Trampoline};
+pub use table::{Api, NAMES};
+
+/// Returns the table of functions. JAX calls this function once, after it has opened the library.
+#[unsafe(no_mangle)]
+pub extern "C" fn GetPjrtApi() -> *const Api {
+    table::api()
+}

@@ -1,0 +1,83 @@
+//! The parameters and outputs of a program, as the interface describes them.
+
+use fusebox_core::hlo::{ArrayShape, Shape};
+use fusebox_runtime::{AllocationKind, Binding, Executable};
+
+use crate::element::BufferType;
+use crate::error::{Answer, Error};
+
+/// The parameters and outputs of a program. JAX passes tuples as separate values.
+#[derive(Clone, Debug, Default)]
+pub struct Signature {
+    pub parameters: Vec<ValueType>,
+    pub outputs: Vec<ValueType>,
+    /// Whether each parameter is donated: the program may overwrite its memory.
+    pub donated: Vec<bool>,
+}
+
+/// Type of a parameter or an output. A token has no array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueType {
+    pub array: Option<ArrayShape>,
+}
+
+impl ValueType {
+    /// Returns the number of the type.
+    pub fn buffer_type(&self) -> BufferType {
+        self.array.as_ref().map_or(BufferType::TOKEN, |array| BufferType::of(array.element_type))
+    }
+
+    /// Returns the sizes of the dimensions; a token has no dimensions.
+    pub fn dims(&self) -> &[i64] {
+        self.array.as_ref().map_or(&[], |array| &array.dims)
+    }
+
+    /// Returns the number of bytes of the elements.
+    pub fn bytes(&self) -> i64 {
+        self.array.as_ref().map_or(0, ArrayShape::byte_size)
+    }
+
+    /// Describes the type for messages.
+    pub fn text(&self) -> String {
+        self.array.as_ref().map_or_else(|| "a token".into(), |array| Shape::Array(array.clone()).to_string())
+    }
+
+    fn of(shape: Shape) -> Answer<ValueType> {
+        match shape {
+            Shape::Array(array) => Ok(ValueType { array: Some(array) }),
+            Shape::Token => Ok(ValueType { array: None }),
+            other => Err(Error::unimplemented(format!("a value of the type {other} inside of a tuple"))),
+        }
+    }
+}
+
+impl Signature {
+    /// Returns the signature of an executable.
+    pub fn of(executable: &Executable) -> Answer<Signature> {
+        let mut signature = Signature::default();
+        for parameter in &executable.parameters {
+            signature.parameters.push(ValueType::of(shape(parameter)?)?);
+            let is_donated = parameter.leaves.first().is_some_and(|leaf| {
+                let allocation = executable.allocations.get(leaf.allocation as usize);
+                allocation.is_some_and(|it| it.kind == AllocationKind::Donated)
+            });
+            signature.donated.push(is_donated);
+        }
+        match shape(&executable.result)? {
+            Shape::Tuple(elements) => {
+                signature.outputs = elements.into_iter().map(ValueType::of).collect::<Answer<_>>()?;
+            }
+            single => signature.outputs.push(ValueType::of(single)?),
+        }
+        Ok(signature)
+    }
+}
+
+fn shape(binding: &Binding) -> Answer<Shape> {
+    let shape = binding.to_shape().ok_or_else(|| Error::internal("the executable has an invalid shape"))?;
+    if binding.sizes.is_empty() {
+        Ok(shape)
+    } else {
+        Err(Error::unimplemented("arrays whose size is known only when the program runs"))
+    }
+}

@@ -1,0 +1,197 @@
+"""All uses of JAX's private names.
+
+JAX decides by the name of a platform which rules translate an operation, whether arguments are
+donated, and whether compiled programs are stored. It has no public way to tell it about a further
+platform. So `adapt` changes tables and functions of JAX. It checks each of them first. If JAX has
+changed, the error names the version and the missing part, and the platform works without it.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+
+import jax
+import numpy as np
+
+from fusebox_jax import callbacks
+
+# Versions for which the tests of this package have passed.
+TESTED = ("0.10.2",)
+
+_logger = logging.getLogger(__name__)
+
+
+def adapt(platform: str, library: str) -> None:
+    """Gives the platform what JAX gives to cpus."""
+    for step in (_copy_rules, _take_branches, _enable_donation, _enable_cache, _enable_callbacks, _enable_dlpack):
+        try:
+            step(platform, library)
+        except (AttributeError, ImportError, TypeError) as error:
+            tested = ", ".join(TESTED)
+            _logger.warning(
+                "fusebox: JAX %s has changed: %s: %s; fusebox runs without this part. It is tested with JAX %s",
+                jax.__version__,
+                step.__name__.strip("_").replace("_", " "),
+                error,
+                tested,
+            )
+
+
+def _copy_rules(platform: str, library: str) -> None:
+    """Translates operations as for cpus. Rules that fusebox already has stay."""
+    from jax._src.interpreters import mlir
+
+    rules = mlir._platform_specific_lowerings
+    own = rules[platform]
+    for primitive, rule in rules["cpu"].items():
+        own.setdefault(primitive, rule)
+
+
+def _take_branches(platform: str, library: str) -> None:
+    """Takes the branches for cpus in `lax.platform_dependent`, unless there are others for fusebox."""
+    from jax import lax
+    from jax._src.lax import control_flow
+    from jax._src.lax.control_flow import conditionals
+
+    original = conditionals.platform_dependent
+    if getattr(original, "fusebox", False):
+        return
+
+    @functools.wraps(original)
+    def platform_dependent(*arguments, default=None, **branches):
+        if "cpu" in branches:
+            branches.setdefault(platform, branches["cpu"])
+        return original(*arguments, default=default, **branches)
+
+    platform_dependent.fusebox = True
+    for module in (lax, control_flow, conditionals):
+        module.platform_dependent = platform_dependent
+
+
+def _enable_donation(platform: str, library: str) -> None:
+    from jax._src.interpreters import mlir
+
+    if platform not in mlir._platforms_with_donation:
+        mlir._platforms_with_donation.append(platform)
+
+
+def _enable_cache(platform: str, library: str) -> None:
+    """Stores compiled programs in the cache of JAX, if the user has enabled it."""
+    from jax._src import compilation_cache
+
+    original = compilation_cache.is_cache_used
+    if getattr(original, "fusebox", False):
+        return
+    is_enabled = compilation_cache._is_cache_enabled
+
+    @functools.wraps(original)
+    def is_cache_used(backend):
+        return is_enabled() if backend.platform == platform else original(backend)
+
+    is_cache_used.fusebox = True
+    compilation_cache.is_cache_used = is_cache_used
+
+
+def _enable_callbacks(platform: str, library: str) -> None:
+    """Lets programs call functions of Python."""
+    from jax._src import callback as jax_callback
+    from jax._src import core, dtypes, ffi, sharding_impls
+    from jax._src.interpreters import mlir
+
+    original = jax_callback.emit_python_callback
+    if getattr(original, "fusebox", False):
+        return
+    callbacks.install(library)
+    build, abstract_token, canonical = ffi.build_ffi_lowering_function, core.abstract_token, dtypes.canonicalize_value
+    set_sharding, several, one = mlir.set_sharding, sharding_impls.SdyArrayList, sharding_impls.SdyArray
+
+    @functools.wraps(original)
+    def emit_python_callback(
+        ctx,
+        callback,
+        token,
+        operands,
+        operand_avals,
+        result_avals,
+        *,
+        has_side_effect,
+        returns_token=True,
+        partitioned=False,
+        sharding=None,
+    ):
+        if tuple(ctx.module_context.platforms) != (platform,):
+            return original(
+                ctx,
+                callback,
+                token,
+                operands,
+                operand_avals,
+                result_avals,
+                has_side_effect=has_side_effect,
+                returns_token=returns_token,
+                partitioned=partitioned,
+                sharding=sharding,
+            )
+        if partitioned and result_avals:
+            raise ValueError("Partitioned callback not supported with return values.")
+        function = callbacks.Function(callback, operand_avals, result_avals, canonical)
+        ctx.module_context.add_keepalive(function)
+        # JAX does not store programs that have a host callback.
+        ctx.module_context.add_host_callback(function)
+        if token:
+            operands = [token, *operands]
+            ctx = ctx.replace(
+                avals_in=[abstract_token, *ctx.avals_in],
+                avals_out=[abstract_token, *ctx.avals_out],
+            )
+        emit = build(callbacks.TARGET, has_side_effect=has_side_effect)
+        call = emit(ctx, *operands, id=np.uint64(function.number))
+        if sharding is not None:
+            if token and result_avals and isinstance(sharding, several):
+                # The token is the first result, and has no dimensions.
+                devices = sharding.shardings[0].logical_device_ids
+                of_token = one(mesh_shape=(), dim_shardings=(), logical_device_ids=devices)
+                sharding = several((of_token, *sharding.shardings))
+            set_sharding(ctx.module_context, call, sharding)
+        results = call.results
+        if token:
+            token, *results = results
+        return results, token, function
+
+    emit_python_callback.fusebox = True
+    jax_callback.emit_python_callback = emit_python_callback
+
+
+def _enable_dlpack(platform: str, library: str) -> None:
+    """Shares arrays with other libraries. The memory of fusebox is that of the host."""
+    from jax._src import array
+    from jax._src.dlpack import DLDeviceType
+
+    cls = array.ArrayImpl
+    of_device, of_array = cls.__dlpack_device__, cls.__dlpack__
+    if getattr(of_device, "fusebox", False):
+        return
+
+    @functools.wraps(of_device)
+    def dlpack_device(self):
+        return (DLDeviceType.kDLCPU, 0) if self.platform() == platform else of_device(self)
+
+    @functools.wraps(of_array)
+    def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        if self.platform() != platform:
+            return of_array(self, **options)
+        if len(self.sharding.device_set) > 1:
+            raise BufferError("an array on several devices cannot be shared")
+        view = np.asarray(self)
+        if copy or max_version is None or max_version[0] < 1:
+            # Without version 1, the receiver cannot be told that it must not write.
+            if copy is False:
+                raise BufferError("the receiver could write to the array, so it needs a copy")
+            view = view.copy()
+        return view.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
+    dlpack_device.fusebox = True
+    cls.__dlpack_device__ = dlpack_device
+    cls.__dlpack__ = dlpack
