@@ -316,7 +316,9 @@ fn is_taken(emitter: &str, text: &str) -> bool {
     let inputs = inputs(text, literals::small_integers).unwrap();
     match compiler.compared(text, machines(), &inputs, Closeness::Bits) {
         Ok(made) => made[0].emitters == [emitter],
-        Err(failure) if ["does not accept", "made no kernel"].iter().any(|words| failure.fault.contains(words)) => false,
+        Err(failure) if ["does not accept", "made no kernel"].iter().any(|words| failure.fault.contains(words)) => {
+            false
+        }
         Err(failure) => panic!("{failure}"),
     }
 }

@@ -8,8 +8,7 @@ use fusebox_core::hlo::ElementType;
 
 use super::container::{Container, Entry};
 use super::cursor::{Cursor, Read};
-use super::{builtin, sharding, vhlo};
-use crate::program::{Attribute, Location, Type};
+use crate::program::{Attribute, Location, Place, Type};
 
 /// Attributes contain attributes, and types contain types. Artifacts with a deeper nesting are
 /// refused, so that decoding needs a bounded stack.
@@ -18,10 +17,22 @@ const MAX_DEPTH: usize = 64;
 /// Attributes, types and locations of an artifact.
 pub(super) struct Entities<'c, 'a> {
     container: &'c Container<'a>,
+    dialects: &'c Dialects,
     attributes: RefCell<Vec<Option<Attribute>>>,
     types: RefCell<Vec<Option<Type>>>,
     locations: RefCell<Vec<Option<Location>>>,
 }
+
+/// The decoders of each dialect. Attributes contain attributes of any dialect, so the decoders of a
+/// dialect use the entities, which get all decoders as values.
+pub(super) struct Dialects {
+    pub attributes: &'static [(&'static str, Decode<Attribute>)],
+    pub types: &'static [(&'static str, Decode<Type>)],
+    pub locations: &'static [(&'static str, Decode<Option<Place>>)],
+}
+
+/// Decodes an attribute, a type or a location of one dialect.
+pub(super) type Decode<T> = fn(Decoder, &mut Cursor) -> Read<T>;
 
 /// The entities, and the current depth of nested decoding.
 #[derive(Clone, Copy)]
@@ -31,9 +42,10 @@ pub(super) struct Decoder<'d, 'c, 'a> {
 }
 
 impl<'c, 'a> Entities<'c, 'a> {
-    pub(super) fn new(container: &'c Container<'a>) -> Self {
+    pub(super) fn new(container: &'c Container<'a>, dialects: &'c Dialects) -> Self {
         Entities {
             container,
+            dialects,
             attributes: RefCell::new(vec![None; container.attributes.len()]),
             types: RefCell::new(vec![None; container.types.len()]),
             locations: RefCell::new(vec![None; container.attributes.len()]),
@@ -65,11 +77,12 @@ impl<'d, 'c, 'a> Decoder<'d, 'c, 'a> {
             return Ok(known.clone());
         }
         let entry = &self.entities.container.attributes[index];
-        let attribute = self.decoded(entry, |decoder, cursor| match &*entry.dialect {
-            "vhlo" => vhlo::attribute(decoder, cursor),
-            "builtin" => builtin::attribute(decoder, cursor),
-            "sdy" => sharding::attribute(decoder, cursor),
-            dialect => Err(cursor.error(format!("attributes of the dialect {dialect} are not supported"))),
+        let attribute = self.decoded(entry, |decoder, cursor| {
+            let dialect = &entry.dialect;
+            let decode = decoder_of(self.entities.dialects.attributes, dialect);
+            let decode =
+                decode.ok_or_else(|| cursor.error(format!("attributes of the dialect {dialect} are not supported")))?;
+            decode(decoder, cursor)
         })?;
         self.entities.attributes.borrow_mut()[index] = Some(attribute.clone());
         Ok(attribute)
@@ -101,10 +114,12 @@ impl<'d, 'c, 'a> Decoder<'d, 'c, 'a> {
             return Ok(known.clone());
         }
         let entry = &self.entities.container.types[index];
-        let decoded = self.decoded(entry, |decoder, cursor| match &*entry.dialect {
-            "vhlo" => vhlo::r#type(decoder, cursor),
-            "builtin" => builtin::r#type(decoder, cursor),
-            dialect => Err(cursor.error(format!("types of the dialect {dialect} are not supported"))),
+        let decoded = self.decoded(entry, |decoder, cursor| {
+            let dialect = &entry.dialect;
+            let decode = decoder_of(self.entities.dialects.types, dialect);
+            let decode =
+                decode.ok_or_else(|| cursor.error(format!("types of the dialect {dialect} are not supported")))?;
+            decode(decoder, cursor)
         })?;
         self.entities.types.borrow_mut()[index] = Some(decoded.clone());
         Ok(decoded)
@@ -134,11 +149,9 @@ impl<'d, 'c, 'a> Decoder<'d, 'c, 'a> {
             return Ok(Location::UNKNOWN);
         }
         let entry = &self.entities.container.attributes[index];
-        let place = match &*entry.dialect {
-            "builtin" => self.decoded(entry, builtin::location)?,
-            dialect => return Err(cursor.error(format!("a location of the dialect {dialect}"))),
-        };
-        let location = Location(place.map(Arc::new));
+        let decode = decoder_of(self.entities.dialects.locations, &entry.dialect);
+        let decode = decode.ok_or_else(|| cursor.error(format!("a location of the dialect {}", entry.dialect)))?;
+        let location = Location(self.decoded(entry, decode)?.map(Arc::new));
         self.entities.locations.borrow_mut()[index] = Some(location.clone());
         Ok(location)
     }
@@ -160,4 +173,8 @@ impl<'d, 'c, 'a> Decoder<'d, 'c, 'a> {
         cursor.finish("an attribute or a type")?;
         Ok(decoded)
     }
+}
+
+fn decoder_of<T>(decoders: &[(&str, Decode<T>)], dialect: &str) -> Option<Decode<T>> {
+    decoders.iter().find(|(name, _)| *name == dialect).map(|(_, decode)| *decode)
 }

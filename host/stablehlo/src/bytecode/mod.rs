@@ -25,9 +25,16 @@ mod vhlo;
 
 use self::container::{Container, MAGIC};
 use self::cursor::Artifact;
+use self::entities::Dialects;
 use self::operations::Reader;
 use crate::StablehloError;
 use crate::program::Program;
+
+const DIALECTS: Dialects = Dialects {
+    attributes: &[("vhlo", vhlo::attribute), ("builtin", builtin::attribute), ("sdy", sharding::attribute)],
+    types: &[("vhlo", vhlo::r#type), ("builtin", builtin::r#type)],
+    locations: &[("builtin", builtin::location)],
+};
 
 /// Whether bytes begin like MLIR bytecode.
 pub fn is_bytecode(bytes: &[u8]) -> bool {
@@ -38,7 +45,7 @@ pub fn is_bytecode(bytes: &[u8]) -> bool {
 pub fn read_bytecode(bytes: &[u8], file: &str) -> Result<Program, StablehloError> {
     let artifact = Artifact { bytes, file };
     let container = Container::read(&artifact)?;
-    let mut reader = Reader::new(&container);
+    let mut reader = Reader::new(&container, &DIALECTS);
     let module = reader.module()?;
     Ok(Program { module, values: reader.values, file: file.to_owned() })
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::container::{Container, nested_body};
 use super::cursor::{Cursor, Read};
-use super::entities::{Decoder, Entities};
+use super::entities::{Decoder, Dialects, Entities};
 use super::operation_table::attributes_of;
 use crate::program::{Attribute, Block, Operation, Region, Type, ValueId};
 
@@ -53,10 +53,10 @@ struct Property {
 }
 
 impl<'c, 'a> Reader<'c, 'a> {
-    pub(super) fn new(container: &'c Container<'a>) -> Self {
+    pub(super) fn new(container: &'c Container<'a>, dialects: &'c Dialects) -> Self {
         Reader {
             container,
-            entities: Entities::new(container),
+            entities: Entities::new(container, dialects),
             names: vec![None; container.operations.len()],
             values: Vec::new(),
             visible: Vec::new(),

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{InstrId, Op, Opcode};
 
 use super::Imported;
-use super::operations::Call;
+use super::call::Call;
 use super::regions;
 use crate::program::{Attribute, Constant, Operation};
 

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{ConvDims, ConvolutionAttrs, DotDims, InstrId, Op, Window, WindowDim};
 
 use super::Imported;
-use super::operations::Call;
+use super::call::Call;
 use crate::program::{Attribute, Operation, Type};
 
 /// Adds a product or a convolution.

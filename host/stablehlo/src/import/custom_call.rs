@@ -5,9 +5,9 @@ use std::sync::Arc;
 use fusebox_core::hlo::{CustomCallAttrs, InstrId, Layout, Op, Shape, SliceDim};
 
 use super::Imported;
+use super::call::Call;
 use super::elementwise::named;
-use super::functions::one_or_tuple;
-use super::operations::Call;
+use super::importer::one_or_tuple;
 use crate::program::{Attribute, Operation};
 
 /// Adds an operation of the library CHLO that the program defines by other operations. If HLO has

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{BinaryOp, InstrId, Op, Opcode, UnaryOp};
 
 use super::Imported;
-use super::operations::Call;
+use super::call::Call;
 
 /// Adds an elementwise operation.
 pub(super) fn elementwise(call: &mut Call) -> Imported<InstrId> {

@@ -2,42 +2,20 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use fusebox_core::hlo::{AliasKind, ComputationId, InputOutputAlias, InstrId, Module};
+use fusebox_core::hlo::{AliasKind, InputOutputAlias, InstrId, Module};
 use fusebox_edit::{Builder, new_module};
 
 use super::Imported;
-use super::body::Body;
+use super::importer::{Importer, body, one_or_tuple};
 use super::location::unsupported;
 use super::operations::operation;
-use super::types::shape;
 use crate::StablehloError;
-use crate::program::{Attribute, Block, Operation, Program, ValueId};
-
-/// Regions in a deeper nesting are refused, so that the conversion needs a bounded stack.
-const MAX_DEPTH: usize = 64;
-
-/// A program whose functions are being converted.
-pub(super) struct Importer<'p> {
-    pub program: &'p Program,
-    functions: HashMap<&'p str, &'p Operation>,
-    /// Functions that are converted already.
-    converted: HashMap<&'p str, ComputationId>,
-    /// The operations that compute constants, by their results.
-    pub constants: HashMap<ValueId, &'p Operation>,
-    depth: usize,
-}
+use crate::program::{Attribute, Operation, Program, ValueId};
 
 /// Converts a program.
 pub(super) fn module(program: &Program) -> Imported<Module> {
     let outermost = &program.module;
-    let mut importer = Importer {
-        program,
-        functions: functions(outermost)?,
-        converted: HashMap::new(),
-        constants: HashMap::new(),
-        depth: 0,
-    };
-    collect_constants(outermost, &mut importer.constants);
+    let mut importer = Importer::new(program, functions(outermost)?, constants(outermost), operation);
     let Some(&main) = importer.functions.get("main") else {
         return Err(unsupported(outermost, "the program has no function main"));
     };
@@ -117,14 +95,17 @@ fn called(function: &Operation) -> Vec<&str> {
     names
 }
 
-fn collect_constants<'p>(operation: &'p Operation, constants: &mut HashMap<ValueId, &'p Operation>) {
-    let mut open = vec![operation];
+/// Returns the operations that compute constants, by their results.
+fn constants(outermost: &Operation) -> HashMap<ValueId, &Operation> {
+    let mut constants = HashMap::new();
+    let mut open = vec![outermost];
     while let Some(next) = open.pop() {
         if let ("constant", [result]) = (&*next.name, &next.results[..]) {
             constants.insert(*result, next);
         }
         open.extend(next.regions.iter().flat_map(|region| &region.blocks).flat_map(|block| &block.operations));
     }
+    constants
 }
 
 impl<'p> Importer<'p> {
@@ -135,15 +116,6 @@ impl<'p> Importer<'p> {
         let mut scope = self.parameters(edit, main, block)?;
         let results = self.block(edit, &mut scope, block)?;
         Ok(one_or_tuple(edit, results))
-    }
-
-    /// Returns the computation to which a function was converted.
-    pub(super) fn function(&self, name: &str, user: &Operation) -> Imported<ComputationId> {
-        match (self.converted.get(name), self.functions.contains_key(name)) {
-            (Some(known), _) => Ok(*known),
-            (None, true) => Err(unsupported(user, format!("the function {name} calls itself"))),
-            (None, false) => Err(unsupported(user, format!("the program has no function {name}"))),
-        }
     }
 
     /// Converts all functions that the entry calls, directly or indirectly.
@@ -158,53 +130,6 @@ impl<'p> Importer<'p> {
             self.converted.insert(name, id);
         }
         Ok(())
-    }
-
-    /// Adds a parameter for each argument of a function.
-    fn parameters(&self, edit: &mut Builder, function: &Operation, block: &Block) -> Imported<Body> {
-        let mut scope = Body::default();
-        for &argument in &block.arguments {
-            let shape = shape(self.program.value(argument)).map_err(|message| unsupported(function, message))?;
-            scope.set(argument, edit.parameter(shape));
-        }
-        Ok(scope)
-    }
-
-    /// Adds the operations of a block. Returns the operands of the block's last operation, which
-    /// are the block's results.
-    pub(super) fn block(&mut self, edit: &mut Builder, scope: &mut Body, block: &'p Block) -> Imported<Vec<InstrId>> {
-        let Some((last, operations)) = block.operations.split_last().filter(|(last, _)| is_return(last)) else {
-            let inside = block.operations.last().unwrap_or(&self.program.module);
-            return Err(unsupported(inside, "a block must end with a return"));
-        };
-        if self.depth == MAX_DEPTH {
-            return Err(unsupported(last, format!("regions are nested more than {MAX_DEPTH} deep")));
-        }
-        self.depth += 1;
-        let added = operations.iter().try_for_each(|it| operation(self, edit, scope, it));
-        self.depth -= 1;
-        added?;
-        last.operands.iter().map(|&value| self.value(edit, scope, value, last)).collect()
-    }
-}
-
-/// Returns the value itself if it is the only one, or else a tuple.
-pub(super) fn one_or_tuple(edit: &mut Builder, values: Vec<InstrId>) -> InstrId {
-    match values[..] {
-        [single] => single,
-        _ => edit.tuple(values),
-    }
-}
-
-fn is_return(operation: &Operation) -> bool {
-    matches!(&*operation.name, "return" | "sdy.return")
-}
-
-/// Returns the only block of an operation's only region.
-pub(super) fn body(operation: &Operation) -> Imported<&Block> {
-    match &operation.regions[..] {
-        [region] => region.block().ok_or_else(|| unsupported(operation, "a region must have one block")),
-        _ => Err(unsupported(operation, "the operation must have one region")),
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! functions.rs    functions, calls, the module's entry
-//! body.rs         values of a computation; the instructions that one operation becomes
-//! regions.rs      loops, branches, computations that are applied to elements
 //! operations.rs   operations by name: elementwise.rs, movement.rs, contraction.rs, whole.rs,
-//!                 custom_call.rs, collectives.rs
-//! attributes.rs, types.rs, location.rs
+//!                 custom_call.rs, collectives.rs, chlo/
+//! regions.rs      loops, branches, computations that are applied to elements
+//! call.rs         an operation that is being converted
+//! importer.rs     the conversion of a program: blocks, values, origins of instructions
+//! body.rs         values of a computation
+//! attributes.rs, constants.rs, types.rs, location.rs
 //! ```
 //!
 //! The two forms differ in three respects. An HLO computation sees only its parameters, so values
@@ -16,11 +18,14 @@
 
 mod attributes;
 mod body;
+mod call;
 mod collectives;
+mod constants;
 mod contraction;
 mod custom_call;
 mod elementwise;
 mod functions;
+mod importer;
 mod location;
 mod movement;
 mod operations;

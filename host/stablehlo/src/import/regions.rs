@@ -6,9 +6,9 @@ use fusebox_core::hlo::{ComputationId, InstrId, Op, ScatterDims, Shape, Window, 
 
 use super::Imported;
 use super::body::Body;
-use super::functions::{body, one_or_tuple};
+use super::call::Call;
+use super::importer::{body, one_or_tuple};
 use super::location::unsupported;
-use super::operations::Call;
 use super::types::shape;
 use crate::program::{Block, Operation, Region, ValueId};
 

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{InstrId, Op, Transpose};
 
 use super::Imported;
-use super::operations::Call;
+use super::call::Call;
 
 /// Adds a Fourier transform, a factorisation, a solution of equations or a normalisation.
 pub(super) fn whole(call: &mut Call) -> Imported<InstrId> {

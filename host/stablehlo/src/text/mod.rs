@@ -27,7 +27,7 @@ use crate::program::Program;
 /// # Errors
 /// The first fault, with line and column.
 pub fn read_text(text: &str, file: &str) -> Result<Program, StablehloError> {
-    let mut reader = Reader::new(text, file)?;
+    let mut reader = Reader::new(text, file, forms::operation)?;
     let module = reader.module(&mut Cursor::new(text, file))?;
     Ok(Program { module, values: reader.names.values, file: file.to_owned() })
 }

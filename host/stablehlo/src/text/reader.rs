@@ -1,10 +1,9 @@
-//! Operations, regions and the module. `forms.rs` has the operations with a syntax of their own.
+//! Operations, regions and the module. `forms.rs` reads the operations with a syntax of their own.
 
 use std::sync::Arc;
 
 use super::attributes::{Named, dictionary};
 use super::cursor::{Cursor, Read};
-use super::forms;
 use super::locations::Aliases;
 use super::names::Names;
 use super::types::{results, r#type};
@@ -17,8 +16,13 @@ const MAX_DEPTH: usize = 64;
 pub(super) struct Reader<'t> {
     pub names: Names,
     aliases: Aliases<'t>,
+    form: Form<'t>,
     depth: usize,
 }
+
+/// Reads an operation in a syntax of its own. Such an operation may contain regions, so the code of
+/// these forms uses the reader, which gets that code as a value.
+pub(super) type Form<'t> = fn(&mut Reader<'t>, &mut Cursor<'t>) -> Read<Draft>;
 
 /// An operation while it is read.
 #[derive(Default)]
@@ -39,8 +43,8 @@ impl Draft {
 }
 
 impl<'t> Reader<'t> {
-    pub(super) fn new(text: &'t str, file: &'t str) -> Read<Self> {
-        Ok(Reader { names: Names::default(), aliases: Aliases::find(text, file)?, depth: 0 })
+    pub(super) fn new(text: &'t str, file: &'t str, form: Form<'t>) -> Read<Self> {
+        Ok(Reader { names: Names::default(), aliases: Aliases::find(text, file)?, form, depth: 0 })
     }
 
     /// Reads the outermost operation. A text without a module consists of functions.
@@ -80,7 +84,7 @@ impl<'t> Reader<'t> {
             cursor.expect("=")?;
         }
         let at = *cursor;
-        let draft = if cursor.is_at("\"") { self.generic(cursor)? } else { forms::operation(self, cursor)? };
+        let draft = if cursor.is_at("\"") { self.generic(cursor)? } else { (self.form)(self, cursor)? };
         let location = self.aliases.location(cursor)?;
         let wanted = defined.iter().map(|(_, count)| count).sum::<i64>();
         if wanted != draft.types.len() as i64 {

@@ -1,0 +1,176 @@
+//! The conversion of one program: its functions, its constants, and the instructions for the values
+//! of its blocks.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fusebox_core::hlo::{ComputationId, Extra, InstrId, Instruction, Op, Shape};
+use fusebox_edit::{Builder, detached_instruction};
+
+use super::Imported;
+use super::body::Body;
+use super::constants::constant;
+use super::location::{metadata, unsupported};
+use super::types::shape;
+use crate::program::{Attribute, Block, Operation, Program, ValueId};
+
+/// Regions in a deeper nesting are refused, so that the conversion needs a bounded stack.
+const MAX_DEPTH: usize = 64;
+
+/// A program whose functions are being converted.
+pub(super) struct Importer<'p> {
+    pub program: &'p Program,
+    pub functions: HashMap<&'p str, &'p Operation>,
+    /// Functions that are converted already.
+    pub converted: HashMap<&'p str, ComputationId>,
+    /// The operations that compute constants, by their results.
+    pub constants: HashMap<ValueId, &'p Operation>,
+    convert: Convert<'p>,
+    depth: usize,
+}
+
+/// Adds the instructions of an operation. Some operations contain blocks, so the code of these
+/// operations uses the importer, which gets the code of all operations as a value.
+pub(super) type Convert<'p> = fn(&mut Importer<'p>, &mut Builder, &mut Body, &'p Operation) -> Imported<()>;
+
+impl<'p> Importer<'p> {
+    pub(super) fn new(
+        program: &'p Program,
+        functions: HashMap<&'p str, &'p Operation>,
+        constants: HashMap<ValueId, &'p Operation>,
+        convert: Convert<'p>,
+    ) -> Self {
+        Importer { program, functions, converted: HashMap::new(), constants, convert, depth: 0 }
+    }
+
+    /// Returns the instruction that computes a value. A constant from outside of the computation is
+    /// added to the computation.
+    pub(super) fn value(
+        &self,
+        edit: &mut Builder,
+        body: &mut Body,
+        value: ValueId,
+        user: &Operation,
+    ) -> Imported<InstrId> {
+        if let Some(known) = body.get(value) {
+            return Ok(known);
+        }
+        let Some(&definition) = self.constants.get(&value) else {
+            return Err(unsupported(user, "a value from outside of this region is not supported here"));
+        };
+        let added = edit.with_origin(self.origin(definition)?, |edit| constant(edit, definition))?;
+        body.set(value, added);
+        Ok(added)
+    }
+
+    pub(super) fn operands(&self, edit: &mut Builder, body: &mut Body, user: &Operation) -> Imported<Vec<InstrId>> {
+        user.operands.iter().map(|&value| self.value(edit, body, value, user)).collect()
+    }
+
+    /// Returns the shape of the instruction for an operation: the shape of its only result, or the
+    /// tuple of the shapes of all its results.
+    pub(super) fn shape(&self, operation: &Operation) -> Imported<Shape> {
+        let shapes = operation.results.iter().map(|&result| shape(self.program.value(result)));
+        let mut shapes = shapes.collect::<Result<Vec<_>, _>>().map_err(|message| unsupported(operation, message))?;
+        match (shapes.pop(), shapes.is_empty()) {
+            (Some(single), true) => Ok(single),
+            (last, _) => Ok(Shape::Tuple(shapes.into_iter().chain(last).collect())),
+        }
+    }
+
+    /// Returns an instruction with the attributes that all instructions of an operation inherit.
+    pub(super) fn origin(&self, operation: &Operation) -> Imported<Instruction> {
+        let mut origin = detached_instruction(Op::Tuple, self.shape(operation)?);
+        let metadata = metadata(&operation.location);
+        let name = metadata.as_ref().map_or("", |it| &it.op_type);
+        origin.name = if is_name(name) { name.to_owned() } else { operation.name.replace(['_', '.'], "-") };
+        let frontend_attributes = frontend_attributes(operation);
+        let sharding = operation.text("mhlo.sharding").ok().map(str::to_owned);
+        let extra = Extra { metadata, frontend_attributes, sharding, ..Extra::default() };
+        origin.extra = (extra != Extra::default()).then(|| Box::new(extra));
+        Ok(origin)
+    }
+
+    /// Sets the instructions that compute the results of an operation: the instruction itself, or
+    /// the elements of the tuple that it returns.
+    pub(super) fn set_results(&self, edit: &mut Builder, body: &mut Body, operation: &Operation, added: InstrId) {
+        match operation.results[..] {
+            [result] => body.set(result, added),
+            _ => {
+                for (index, &result) in operation.results.iter().enumerate() {
+                    let element = edit.element(added, index);
+                    body.set(result, element);
+                }
+            }
+        }
+    }
+
+    /// Returns the computation to which a function was converted.
+    pub(super) fn function(&self, name: &str, user: &Operation) -> Imported<ComputationId> {
+        match (self.converted.get(name), self.functions.contains_key(name)) {
+            (Some(known), _) => Ok(*known),
+            (None, true) => Err(unsupported(user, format!("the function {name} calls itself"))),
+            (None, false) => Err(unsupported(user, format!("the program has no function {name}"))),
+        }
+    }
+
+    /// Adds a parameter for each argument of a function.
+    pub(super) fn parameters(&self, edit: &mut Builder, function: &Operation, block: &Block) -> Imported<Body> {
+        let mut scope = Body::default();
+        for &argument in &block.arguments {
+            let shape = shape(self.program.value(argument)).map_err(|message| unsupported(function, message))?;
+            scope.set(argument, edit.parameter(shape));
+        }
+        Ok(scope)
+    }
+
+    /// Adds the operations of a block. Returns the operands of the block's last operation, which
+    /// are the block's results.
+    pub(super) fn block(&mut self, edit: &mut Builder, scope: &mut Body, block: &'p Block) -> Imported<Vec<InstrId>> {
+        let Some((last, operations)) = block.operations.split_last().filter(|(last, _)| is_return(last)) else {
+            let inside = block.operations.last().unwrap_or(&self.program.module);
+            return Err(unsupported(inside, "a block must end with a return"));
+        };
+        if self.depth == MAX_DEPTH {
+            return Err(unsupported(last, format!("regions are nested more than {MAX_DEPTH} deep")));
+        }
+        self.depth += 1;
+        let added = operations.iter().try_for_each(|it| (self.convert)(self, edit, scope, it));
+        self.depth -= 1;
+        added?;
+        last.operands.iter().map(|&value| self.value(edit, scope, value, last)).collect()
+    }
+}
+
+fn frontend_attributes(operation: &Operation) -> BTreeMap<String, String> {
+    let Some(Attribute::Dictionary(entries)) = operation.attribute("mhlo.frontend_attributes") else {
+        return BTreeMap::new();
+    };
+    entries.iter().filter_map(|(name, value)| Some((name.to_string(), value.as_text()?.to_owned()))).collect()
+}
+
+/// Whether HLO text can contain a name without quotes.
+fn is_name(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    name.bytes().next().is_some_and(is_letter)
+        && name.bytes().all(|byte| is_letter(byte) || byte.is_ascii_digit() || b".-".contains(&byte))
+}
+
+/// Returns the value itself if it is the only one, or else a tuple.
+pub(super) fn one_or_tuple(edit: &mut Builder, values: Vec<InstrId>) -> InstrId {
+    match values[..] {
+        [single] => single,
+        _ => edit.tuple(values),
+    }
+}
+
+/// Returns the only block of an operation's only region.
+pub(super) fn body(operation: &Operation) -> Imported<&Block> {
+    match &operation.regions[..] {
+        [region] => region.block().ok_or_else(|| unsupported(operation, "a region must have one block")),
+        _ => Err(unsupported(operation, "the operation must have one region")),
+    }
+}
+
+fn is_return(operation: &Operation) -> bool {
+    matches!(&*operation.name, "return" | "sdy.return")
+}
