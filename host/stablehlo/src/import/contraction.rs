@@ -14,13 +14,12 @@ pub(super) fn contraction(call: &mut Call) -> Imported<InstrId> {
             let last = call.rank(0).saturating_sub(1) as i64;
             Op::Dot(DotDims { lhs_contracting: vec![last], rhs_contracting: vec![0], ..DotDims::default() })
         }
-        "dot_general" => Op::Dot(DotDims {
-            lhs_batch: operation.integers("lhs_batching_dimensions")?,
-            lhs_contracting: operation.integers("lhs_contracting_dimensions")?,
-            rhs_batch: operation.integers("rhs_batching_dimensions")?,
-            rhs_contracting: operation.integers("rhs_contracting_dimensions")?,
-            algorithm: algorithm(operation),
-        }),
+        "dot_general" => Op::Dot(dot_dims(operation)?),
+        "chlo.ragged_dot" => Op::RaggedDot {
+            dims: dot_dims(operation)?,
+            lhs_ragged_dims: operation.integers("lhs_ragged_dimensions")?,
+            rhs_group_dims: operation.integers("rhs_group_dimensions")?,
+        },
         _ => Op::Convolution(Box::new(ConvolutionAttrs {
             window: window(operation, call)?,
             dims: dims(operation)?,
@@ -33,6 +32,16 @@ pub(super) fn contraction(call: &mut Call) -> Imported<InstrId> {
         call.edit.set_other(added, "operand_precision", precision);
     }
     Ok(added)
+}
+
+fn dot_dims(operation: &Operation) -> Imported<DotDims> {
+    Ok(DotDims {
+        lhs_batch: operation.integers("lhs_batching_dimensions")?,
+        lhs_contracting: operation.integers("lhs_contracting_dimensions")?,
+        rhs_batch: operation.integers("rhs_batching_dimensions")?,
+        rhs_contracting: operation.integers("rhs_contracting_dimensions")?,
+        algorithm: algorithm(operation),
+    })
 }
 
 /// Returns the name of the algorithm that the program requires for a product, or nothing if the

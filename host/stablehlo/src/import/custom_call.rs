@@ -1,60 +1,11 @@
-//! Custom calls and composites.
-
-use std::sync::Arc;
+//! Calls of functions that the program does not contain.
 
 use fusebox_core::hlo::{CustomCallAttrs, InstrId, Layout, Op, Shape, SliceDim};
 
 use super::Imported;
 use super::call::Call;
-use super::elementwise::named;
 use super::importer::one_or_tuple;
 use crate::program::{Attribute, Operation};
-
-/// Adds an operation of the library CHLO that the program defines by other operations. If HLO has
-/// the operation, uses it; otherwise calls the function with the definition. For complex numbers,
-/// the definition is more accurate near the branch cuts of the function than HLO's operation.
-pub(super) fn composite(call: &mut Call) -> Imported<InstrId> {
-    let operation = call.operation;
-    let attributes = match operation.attribute("composite_attributes") {
-        Some(Attribute::Dictionary(entries)) => &entries[..],
-        _ => &[],
-    };
-    let is_complex = call
-        .operands
-        .iter()
-        .any(|&operand| call.edit.shape(operand).as_array().is_some_and(|array| array.element_type.is_complex()));
-    match known(operation.text("name")?, attributes).filter(|_| !is_complex) {
-        Some(op) => call.push(op),
-        None => {
-            let decomposition = operation.text("decomposition")?;
-            call.call(decomposition)
-        }
-    }
-}
-
-/// Adds an operation of the library CHLO, which the text of a program contains without a
-/// definition.
-pub(super) fn of_library(call: &mut Call, name: &str) -> Imported<InstrId> {
-    match known(name, &call.operation.attributes) {
-        Some(op) => call.push(op),
-        None => call.unsupported(
-            "HLO lacks the operation, and text does not define it: save the program as a portable artifact \
-             or with jax.export, which define it",
-        ),
-    }
-}
-
-/// Returns the operation of HLO that computes an operation of CHLO.
-fn known(name: &str, attributes: &[(Arc<str>, Attribute)]) -> Option<Op> {
-    let integer = |wanted: &str| match attributes.iter().find(|(name, _)| &**name == wanted) {
-        Some((_, Attribute::Integer(_, value))) => Some(*value),
-        _ => None,
-    };
-    match name {
-        "chlo.top_k" => Some(Op::Topk { k: integer("k")?, largest: true, is_stable: true }),
-        _ => named(&name.strip_prefix("chlo.")?.replace('_', "-")),
-    }
-}
 
 /// Adds a call of a function that the program does not contain.
 pub(super) fn custom_call(call: &mut Call) -> Imported<InstrId> {

@@ -19,6 +19,7 @@
 mod attributes;
 mod body;
 mod call;
+mod chlo;
 mod collectives;
 mod constants;
 mod contraction;

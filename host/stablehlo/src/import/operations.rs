@@ -6,7 +6,7 @@ use fusebox_edit::Builder;
 use super::body::Body;
 use super::call::Call;
 use super::importer::Importer;
-use super::{Imported, collectives, contraction, custom_call, elementwise, movement, regions, whole};
+use super::{Imported, chlo, collectives, contraction, custom_call, elementwise, movement, regions, whole};
 use crate::program::Operation;
 
 /// Adds the instructions of an operation.
@@ -54,16 +54,15 @@ fn add(call: &mut Call) -> Imported<InstrId> {
             let callee = operation.text("callee")?;
             call.call(callee)
         }
-        "composite" => custom_call::composite(call),
+        "composite" => chlo::composite(call),
         "custom_call" => custom_call::custom_call(call),
-        name if name.starts_with("chlo.") => custom_call::of_library(call, name),
         "all_gather"
         | "all_reduce"
         | "all_to_all"
         | "collective_broadcast"
         | "collective_permute"
         | "reduce_scatter" => collectives::collective(call),
-        "convolution" | "dot" | "dot_general" => contraction::contraction(call),
+        "convolution" | "dot" | "dot_general" | "chlo.ragged_dot" => contraction::contraction(call),
         "broadcast"
         | "broadcast_in_dim"
         | "concatenate"
@@ -105,6 +104,7 @@ fn add(call: &mut Call) -> Imported<InstrId> {
         | "cholesky"
         | "fft"
         | "triangular_solve" => whole::whole(call),
+        name if name.starts_with("chlo.") => chlo::undefined(call, name),
         _ => elementwise::elementwise(call),
     }
 }

@@ -29,7 +29,7 @@ fn nested_dictionary(cursor: &mut Cursor, into: &mut Named, depth: usize) -> Rea
             into.push((name.into(), Attribute::Unit));
             return Ok(());
         }
-        if is_group(&name) && cursor.eat("#stablehlo.") {
+        if is_group(&name) && (cursor.eat("#stablehlo.") || cursor.eat("#chlo.")) {
             return group(cursor, into);
         }
         into.push((name.into(), nested(cursor, depth + 1)?));
@@ -40,8 +40,15 @@ fn nested_dictionary(cursor: &mut Cursor, into: &mut Named, depth: usize) -> Rea
 
 /// Whether an attribute consists of several attributes of the operation.
 fn is_group(name: &str) -> bool {
-    matches!(name, "dot_dimension_numbers" | "dimension_numbers" | "scatter_dimension_numbers" | "channel_handle")
-        || name == "algorithm"
+    matches!(
+        name,
+        "algorithm"
+            | "channel_handle"
+            | "dimension_numbers"
+            | "dot_dimension_numbers"
+            | "ragged_dot_dimension_numbers"
+            | "scatter_dimension_numbers"
+    )
 }
 
 /// Reads the attributes of a group, for example `gather<offset_dims = [0], index_vector_dim = 1>`.

@@ -41,7 +41,7 @@ pub(super) fn operation<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>) ->
             cursor.expect("=")?;
             cursor.skip_bracketed('<', '>')?;
         }
-        "sdy.manual_computation" | "sdy.named_computation" => {
+        "sdy.manual_computation" | "sdy.named_computation" | "chlo.scan" => {
             return Err(at.error(format!("{full} in text is not supported: save the program as a portable artifact")));
         }
         _ => {

@@ -30,6 +30,16 @@ def scan(a):
     return lax.scan(lambda carry, row: (carry + row.sum(), carry * row), 0., a)
 
 
+def library(a, b):
+    return (lax.square(a), lax.atan(a), lax.erfc(a), lax.erf_inv(a), lax.lgamma(a), lax.digamma(a), lax.bessel_i1e(a),
+            lax.zeta(a, b), lax.polygamma(a, b), lax.nextafter(a, b))
+
+
+def floats(element):
+    # The test chooses the values.
+    return jax.ShapeDtypeStruct((1024,), element), jax.ShapeDtypeStruct((1024,), element)
+
+
 PROGRAMS = {
     'add': (lambda a, b: a + b * 2, X, X),
     'bf16': (lambda a: a.astype(jnp.bfloat16) @ a.T.astype(jnp.bfloat16), X),
@@ -46,8 +56,14 @@ PROGRAMS = {
     'grad': (jax.grad(lambda a: (jnp.tanh(a @ a.T) ** 2).sum()), X),
     'int4': (lambda a: (a.astype(jnp.int4) + np.array([-3, 7, 0, 1, 2]).astype(jnp.int4)).astype(jnp.int8), np.arange(5, dtype=np.int8)),
     'ints': (lambda a: (a >> 1) | (a & 3), np.arange(5, dtype=np.uint8)),
+    'library_bf16': (library, *floats('bfloat16')),
+    'library_complex': (lax.square, jax.ShapeDtypeStruct((1024,), 'complex64')),
+    'library_f16': (library, *floats('float16')),
+    'library_f32': (library, *floats('float32')),
+    'library_f64': (library, *floats('float64')),
     'loop': (loop, X),
     'max_index': (lambda a: jnp.argmax(a, axis=1), X),
+    'mulhi': (lax.mulhi, np.arange(5, dtype=np.int32), np.arange(5, dtype=np.int32)),
     'pad': (lambda a: lax.pad(a[::-1, 1:4:2], 7., ((1, 2, 1), (-1, 0, 0))), X),
     'pool': (lambda a: lax.reduce_window(a, -jnp.inf, lax.max, (1, 2), (1, 2), 'VALID'), X),
     'random': (lambda k: jax.random.normal(k, (3, 4)), jax.random.key_data(jax.random.PRNGKey(0))),
@@ -69,7 +85,8 @@ def main():
     # The programs name files without folders.
     jax.config.update('jax_hlo_source_file_canonicalization_regex', '.*/')
     for name, (function, *arguments) in PROGRAMS.items():
-        lowered = jax.jit(function).lower(*arguments)
+        with jax.enable_x64(name == 'library_f64'):
+            lowered = jax.jit(function).lower(*arguments)
         module = lowered.compiler_ir('stablehlo')
         write(f'{name}.mlirbc', _jax.mlir.serialize_portable_artifact(module, VERSION))
         write(f'{name}.hlo', lowered.as_text('hlo'))
