@@ -37,7 +37,8 @@ fn text_runs_and_names_lines_of_python() {
 fn artifacts_and_exported_files_run() {
     let place = Workplace::new();
     let programs = concat!(env!("CARGO_MANIFEST_DIR"), "/../stablehlo/tests/programs");
-    for name in ["softmax.jax_export", "softmax.mlirbc", "loop.mlirbc", "cholesky.mlirbc", "top_k.mlir"] {
+    let files = ["softmax.jax_export", "softmax.mlirbc", "loop.mlirbc", "cholesky.mlirbc", "top_k.mlir", "random.mlir"];
+    for name in files {
         place.write(name, &fs::read(format!("{programs}/{name}")).unwrap());
         place.run(&["run", name, "--check"]).succeeded();
     }
