@@ -42,7 +42,8 @@ def model(name, options):
     if options.results:
         np.savez(options.results, **{f'arr_{index}': on_disk(leaf) for index, leaf in enumerate(jax.tree.leaves(result))})
     run = lambda: jax.block_until_ready(function(*placed))
-    return dict(first_ms=first, us=statistics.median(times_of(run, options.seconds)))
+    types = [str(leaf.dtype) for leaf in jax.tree.leaves(result)]
+    return dict(first_ms=first, us=statistics.median(times_of(run, options.seconds)), types=types)
 
 
 def tiny(options):

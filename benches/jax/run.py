@@ -41,15 +41,20 @@ def compared(name, folder, options):
     results = {platform: None if name in OWN else os.path.join(folder, f'{name}.{platform}.npz') for platform in PLATFORMS}
     for _ in range(options.rounds):
         for platform in PLATFORMS:
-            rows[platform].append(measured(name, platform, results[platform], options.seconds))
+            row = measured(name, platform, results[platform], options.seconds)
+            types = row.pop('types', [])
+            rows[platform].append(row)
     medians = {platform: {key: statistics.median(row[key] for row in rounds) for key in rounds[0]} for platform, rounds in rows.items()}
     row = dict(name=name, ratios={key: medians['fusebox'][key] / medians['cpu'][key] for key in medians['cpu']}, cpu=medians['cpu'])
     if name not in OWN:
+        import jax
         import numpy
         from measure import difference
         from program import PROGRAMS
         with numpy.load(results['cpu']) as expected:
-            row['difference'] = difference([expected[f'arr_{index}'] for index in range(len(expected.files))], results['fusebox'])
+            # The file contains the bytes of types that numpy lacks.
+            arrays = [expected[f'arr_{index}'].view(jax.numpy.dtype(name)) for index, name in enumerate(types)]
+        row['difference'] = difference(arrays, results['fusebox'])
         row['right'] = row['difference'] <= PROGRAMS[name].tolerance
     return row
 
