@@ -25,6 +25,7 @@ mod symbols;
 mod targets;
 mod upstream;
 mod verify;
+mod word_products;
 mod write;
 
 use serde::{Deserialize, Serialize};

@@ -4,10 +4,7 @@ use fusebox_core::ir::{OpKind, Operation, Value};
 
 use super::body::{Body, name};
 use crate::error::{Done, Required, Unsupported};
-
-/// Bytes of a register in products of words, and bytes of a word.
-const REGISTER_BYTES: usize = 64;
-const WORD_BYTES: usize = 4;
+use crate::word_products::{REGISTER_BYTES, WordProduct, are_unsigned};
 
 impl Body<'_, '_, '_> {
     /// Returns the number of rows, and the bytes of a row, of a tile. Returns `None` for other
@@ -45,7 +42,7 @@ impl Body<'_, '_, '_> {
         let &[left, right, sum] = op.operands.as_slice() else { return Unsupported::because("it takes three tiles") };
         let [_, steps] = self.shape(left)?;
         let available = self.kernel.target.tile_products;
-        let (intrinsic, is_available) = match (op.kind, signs(op)) {
+        let (intrinsic, is_available) = match (op.kind, are_unsigned(op)) {
             (OpKind::TileMulF, _) => ("tdpbf16ps", available.bf16),
             (_, [false, false]) => ("tdpbssd", available.int8),
             (_, [false, true]) => ("tdpbsud", available.int8),
@@ -98,21 +95,7 @@ impl Body<'_, '_, '_> {
     /// to sums.
     pub(super) fn word_product(&mut self, op: &Operation) -> Done {
         let available = self.kernel.target.word_products;
-        // The instruction for bytes multiplies unsigned by signed bytes.
-        let (intrinsic, is_available, is_turned) = match (op.kind, signs(op)) {
-            (OpKind::WordMulF, _) => ("avx512bf16.dpbf16ps.512", available.bf16, false),
-            (_, [true, false]) => ("avx512.vpdpbusd.512", available.int8, false),
-            (_, [false, true]) => ("avx512.vpdpbusd.512", available.int8, true),
-            _ => {
-                return Unsupported::because(
-                    "there is no instruction for two signed or two unsigned bytes, only for one of each",
-                );
-            }
-        };
-        let bytes = self.source.type_of(op.result()).element_count().unwrap_or(0) * WORD_BYTES;
-        if !is_available || bytes != REGISTER_BYTES {
-            return Unsupported::because("the target has no instruction for it");
-        }
+        let product = WordProduct::of(op, self.source.type_of(op.result()), available)?;
         let &[left, right, sum] = op.operands.as_slice() else { return Unsupported::because("it takes three vectors") };
         let mut factors = [(name(left), self.type_of(left)?), (name(right), self.type_of(right)?)];
         if op.kind == OpKind::WordMulF {
@@ -122,22 +105,18 @@ impl Body<'_, '_, '_> {
                 (self.result_of(&format!("llvm.bitcast {value} : {ty} to {floats}")), floats.clone())
             });
         }
-        if is_turned {
+        if product.is_turned {
             factors.reverse();
         }
         let [(first, first_type), (second, second_type)] = factors;
         let (result, sum, ty) = (name(op.result()), name(sum), self.type_of(sum)?);
         self.line(&format!(
-            "{result} = llvm.call_intrinsic \"llvm.x86.{intrinsic}\"({sum}, {first}, {second}) : ({ty}, {first_type}, \
-             {second_type}) -> {ty}"
+            "{result} = llvm.call_intrinsic \"{}\"({sum}, {first}, {second}) : ({ty}, {first_type}, \
+             {second_type}) -> {ty}",
+            product.intrinsic
         ));
         Ok(())
     }
-}
-
-/// Returns whether the left and the right factors are unsigned integers.
-fn signs(op: &Operation) -> [bool; 2] {
-    ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some())
 }
 
 #[cfg(test)]

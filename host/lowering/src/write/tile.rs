@@ -6,6 +6,7 @@ use fusebox_core::ir::{OpKind, Operation, Scalar, Value};
 use super::function::Body;
 use crate::error::{Done, Required, Unsupported};
 use crate::llvm::Val;
+use crate::word_products::are_unsigned;
 
 impl<'s> Body<'_, '_, 's> {
     /// Returns the number of rows of a tile and the bytes of a row, as operands of intrinsics. All
@@ -34,7 +35,7 @@ impl<'s> Body<'_, '_, 's> {
         }
         let [_, steps] = self.shape_of(op.operands[0])?;
         let available = self.translation.target.tile_products;
-        let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());
+        let is_unsigned = are_unsigned(op);
         let (name, is_available) = match (op.kind, is_unsigned) {
             (OpKind::TileMulF, _) => ("llvm.x86.tdpbf16ps.internal", available.bf16),
             (_, [false, false]) => ("llvm.x86.tdpbssd.internal", available.int8),

@@ -5,10 +5,7 @@ use fusebox_core::ir::{Attribute, Combination, Float, OpKind, Operation, Scalar,
 use super::function::Body;
 use crate::error::{Done, Unsupported};
 use crate::llvm::{Op, Val};
-
-/// Bytes of a register in products of words, and bytes of a word.
-const REGISTER_BYTES: usize = 64;
-const WORD_BYTES: usize = 4;
+use crate::word_products::{REGISTER_BYTES, WordProduct};
 
 impl<'s> Body<'_, '_, 's> {
     pub(super) fn vector_operation(&mut self, op: &'s Operation) -> Done<Val> {
@@ -46,22 +43,7 @@ impl<'s> Body<'_, '_, 's> {
     /// to sums.
     pub(super) fn word_product(&mut self, op: &'s Operation) -> Done<Val> {
         let available = self.translation.target.word_products;
-        let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());
-        // The instruction for bytes multiplies unsigned by signed bytes.
-        let (name, is_available, is_turned) = match (op.kind, is_unsigned) {
-            (OpKind::WordMulF, _) => ("llvm.x86.avx512bf16.dpbf16ps.512", available.bf16, false),
-            (_, [true, false]) => ("llvm.x86.avx512.vpdpbusd.512", available.int8, false),
-            (_, [false, true]) => ("llvm.x86.avx512.vpdpbusd.512", available.int8, true),
-            _ => {
-                return Unsupported::because(
-                    "there is no instruction for two signed or two unsigned bytes, only for one of each",
-                );
-            }
-        };
-        let bytes = self.source.type_of(op.result()).element_count().unwrap_or(0) * WORD_BYTES;
-        if !is_available || bytes != REGISTER_BYTES {
-            return Unsupported::because("the target has no instruction for it");
-        }
+        let product = WordProduct::of(op, self.source.type_of(op.result()), available)?;
         let operands = self.operands(op)?;
         let &[left, right, sum] = operands.as_slice() else { return Unsupported::because("it takes three vectors") };
         let llvm = self.llvm();
@@ -75,8 +57,8 @@ impl<'s> Body<'_, '_, 's> {
         let (Some(left), Some(right)) = (of_factor(left), of_factor(right)) else {
             return Unsupported::because("LLVM has no type for its factors");
         };
-        let [left, right] = if is_turned { [right, left] } else { [left, right] };
-        Ok(llvm.call_intrinsic(name, &[], &[sum, left, right]))
+        let [left, right] = if product.is_turned { [right, left] } else { [left, right] };
+        Ok(llvm.call_intrinsic(product.intrinsic, &[], &[sum, left, right]))
     }
 
     fn gathered(&self, elements: &[Val]) -> Val {
