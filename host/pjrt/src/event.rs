@@ -4,8 +4,9 @@
 //! So callbacks belong to the state that the event shares with the operation, and no lock is held
 //! while a callback runs.
 
-use std::mem;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use fusebox_runtime::Completion;
 
 use crate::error::{Answer, Error};
 
@@ -13,80 +14,41 @@ use crate::error::{Answer, Error};
 pub type Callback = Box<dyn FnOnce(Answer) + Send>;
 
 /// The completion of an operation.
-#[derive(Default)]
-pub struct Event {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-enum State {
-    Pending(Vec<Callback>),
-    Done(Answer),
-}
-
-impl Default for State {
-    fn default() -> Self {
-        State::Pending(Vec::new())
-    }
-}
+pub struct Event(Arc<Completion<(), Error>>);
 
 impl Event {
     /// Returns an event whose operation is not complete.
     pub fn pending() -> Arc<Event> {
-        Arc::default()
+        Arc::new(Event(Arc::new(Completion::pending())))
     }
 
     /// Returns an event whose operation is complete.
     pub fn done(outcome: Answer) -> Arc<Event> {
-        Arc::new(Event { state: Mutex::new(State::Done(outcome)), changed: Condvar::new() })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let event = Event::pending();
+        event.complete(outcome);
+        event
     }
 
     /// Completes the operation and calls the callbacks. Has no effect on a complete operation, and
     /// returns `false` then.
     pub fn complete(&self, outcome: Answer) -> bool {
-        let mut state = self.lock();
-        let State::Pending(callbacks) = &mut *state else { return false };
-        let callbacks = mem::take(callbacks);
-        *state = State::Done(outcome.clone());
-        drop(state);
-        self.changed.notify_all();
-        callbacks.into_iter().for_each(|callback| callback(outcome.clone()));
-        true
+        Arc::clone(&self.0).complete(outcome)
     }
 
     /// Returns the outcome, or `None` if the operation is not complete.
     pub fn outcome(&self) -> Option<Answer> {
-        match &*self.lock() {
-            State::Pending(_) => None,
-            State::Done(outcome) => Some(outcome.clone()),
-        }
+        self.0.get()
     }
 
     /// Waits for the outcome.
     pub fn wait(&self) -> Answer {
-        let mut state = self.lock();
-        loop {
-            match &*state {
-                State::Done(outcome) => return outcome.clone(),
-                State::Pending(_) => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
+        self.0.wait()
     }
 
     /// Calls a function when the operation is complete: now, or later from the thread that
     /// completes the operation.
     pub fn when_done(&self, callback: Callback) {
-        let mut state = self.lock();
-        let outcome = match &mut *state {
-            State::Pending(callbacks) => return callbacks.push(callback),
-            State::Done(outcome) => outcome.clone(),
-        };
-        drop(state);
-        callback(outcome);
+        self.0.on_done(move |error| callback(error.map_or(Ok(()), |error| Err(error.clone()))));
     }
 }
 

@@ -21,7 +21,8 @@
 //!   one buffer per array leaf of the result.
 //!
 //! ```no_run
-//! use fusebox_runtime::{Buffer, Device, ElementType, ExecuteOptions, Executable, LoadedExecutable, Options};
+//! use fusebox_runtime::{Buffer, Device, ElementType, Executable};
+//! use fusebox_runtime::{ExecuteOptions, LoadedExecutable, Options};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let executable = Executable::from_bytes(&std::fs::read("sum.fusebox")?)?;
@@ -91,7 +92,7 @@ mod error;
 
 pub use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, Literal, Shape};
 
-pub use buffer::{Buffer, BufferPromise, BufferState, HostBytes};
+pub use buffer::{Buffer, BufferPromise, BufferState, Completion, HostBytes};
 pub use code::Watchdog;
 pub use device::Device;
 pub use error::{LoadError, RunError};

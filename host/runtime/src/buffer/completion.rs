@@ -32,11 +32,11 @@ impl<T: Clone, E: Clone> Completion<T, E> {
 
     /// Sets the value, or the reason why there is no value. Wakes waiting threads, drops this
     /// reference, and then calls the registered functions, without any lock. Has no effect if the
-    /// state is not pending.
-    pub fn complete(self: Arc<Self>, outcome: Result<T, E>) {
+    /// state is not pending, and returns `false` then.
+    pub fn complete(self: Arc<Self>, outcome: Result<T, E>) -> bool {
         let error = outcome.as_ref().err().cloned();
         let mut state = self.lock();
-        let State::Pending(callbacks) = &mut *state else { return };
+        let State::Pending(callbacks) = &mut *state else { return false };
         let callbacks = std::mem::take(callbacks);
         *state = State::Done(outcome);
         drop(state);
@@ -48,6 +48,7 @@ impl<T: Clone, E: Clone> Completion<T, E> {
             // message was printed by the hook.
             let _ = catch_unwind(AssertUnwindSafe(|| callback(error.as_ref())));
         }
+        true
     }
 
     /// Whether the value is ready or has failed.

@@ -14,6 +14,7 @@ mod promise;
 mod sync;
 
 pub use array::Array;
+pub use completion::Completion;
 pub use host_bytes::HostBytes;
 pub use promise::{PendingArray, Promise};
 
