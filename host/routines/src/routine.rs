@@ -27,6 +27,13 @@ pub trait Routine: Debug + Send + Sync {
     /// defined for the values of the arguments.
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError>;
 
+    /// Whether the routine must compute with subnormal numbers as IEEE defines it, although the
+    /// program flushes them to zero. Algorithms that scale numbers to the end of the range and back
+    /// need it, and so do functions that fusebox does not contain.
+    fn needs_subnormals(&self) -> bool {
+        false
+    }
+
     /// Describes the algorithm in a few words for the user, for example `radix sort of 32-bit
     /// keys`.
     fn describe(&self) -> String;

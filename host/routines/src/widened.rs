@@ -50,6 +50,10 @@ impl Routine for WidenedRoutine {
         Ok(())
     }
 
+    fn needs_subnormals(&self) -> bool {
+        self.inner.needs_subnormals()
+    }
+
     fn describe(&self) -> String {
         format!("{}, in f32", self.inner.describe())
     }

@@ -27,6 +27,7 @@ mod files;
 mod guide;
 mod kernel_quality;
 mod kills;
+mod linear_systems;
 mod lower;
 mod lowerings;
 mod memory;

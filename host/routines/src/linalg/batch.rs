@@ -57,6 +57,13 @@ impl<F: PerMatrix> Routine for Batched<F> {
         })
     }
 
+    /// The reciprocal of a complex number in the crate faer scales the number so that its square is
+    /// close to the largest number. The reciprocal of this square is often subnormal. If it were
+    /// flushed to zero, the solution of a system would be zero.
+    fn needs_subnormals(&self) -> bool {
+        true
+    }
+
     fn describe(&self) -> String {
         self.each.describe().into()
     }

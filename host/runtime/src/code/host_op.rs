@@ -50,6 +50,11 @@ impl LoadedHostOp {
         self.product.as_ref()
     }
 
+    /// Whether the operation must compute with subnormal numbers, although the program flushes them.
+    pub fn needs_subnormals(&self) -> bool {
+        self.routine.needs_subnormals()
+    }
+
     /// Checks that the slices of a thunk have the sizes of the operation's operands and results.
     fn check_step(&self, arguments: &[Slice], results: &[Slice]) -> Result<(), LoadError> {
         let fits = |shapes: &[Shape], slices: &[Slice]| {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fusebox_routines::{CallingThread, Context, Workers};
+use fusebox_routines::{CallingThread, Context};
 
 use super::frame::{Frame, Launch};
 use super::simt::{self, ThreadOrder};
@@ -15,7 +15,7 @@ use crate::code::{
     CpuFunction, HostCode, LoadedHostOp, LoadedKernel, ObservedLaunches, Watch, Watchdog, WatchedLaunch,
 };
 use crate::executable::ALIGNMENT;
-use crate::processor::{Pool, subnormals};
+use crate::processor::{Pool, WithSubnormals, subnormals};
 use crate::{Executable, LoadError, RunError, Slice, Thunk};
 
 /// Maximum size in bytes of a copy that a single thread makes. Several threads make larger copies,
@@ -169,13 +169,16 @@ impl Machine for HostRun<'_> {
         let written =
             |slice: &Slice| unsafe { std::slice::from_raw_parts_mut(self.frame.address(slice), slice.bytes as usize) };
         let mut results: Vec<&mut [u8]> = results.iter().map(written).collect();
-        let pool = self.program.executor.pool();
-        let workers: &dyn Workers = pool.map_or(&CallingThread, |pool| &**pool);
-        let context = Context { workers, generator: self.frame.generator() };
-        let mut execute = || self.program.code.host_op(op).execute(&arguments, &mut results, &context);
+        let operation = self.program.code.host_op(op);
+        let generator = self.frame.generator();
+        let mut execute = |workers| operation.execute(&arguments, &mut results, &Context { workers, generator });
         // GPUs compute with subnormal numbers, so the kernels and the routines of a simulated
         // program do so, too. Programs of the cpu target flush subnormal numbers to zero.
-        if pool.is_some() { subnormals::flushed(execute) } else { execute() }
+        match self.program.executor.pool() {
+            None => execute(&CallingThread),
+            Some(pool) if operation.needs_subnormals() => execute(&WithSubnormals(pool)),
+            Some(pool) => subnormals::flushed(|| execute(&**pool)),
+        }
     }
 }
 

@@ -229,6 +229,15 @@ impl Workers for Pool {
     }
 }
 
+/// The threads of a pool, which compute with subnormal numbers as IEEE defines it.
+pub struct WithSubnormals<'a>(pub &'a Pool);
+
+impl Workers for WithSubnormals<'_> {
+    fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+        self.0.run(parts as u64, &|parts| parts.for_each(|part| task(part as usize)));
+    }
+}
+
 /// Spins until `has_come` returns true or the time [`SPIN`] has passed. Returns whether `has_come`
 /// has returned true.
 fn spin_until(has_come: impl Fn() -> bool) -> bool {
