@@ -12,6 +12,7 @@
 //! buffer       arrays of a client                          executable   programs of a client
 //! calls        the functions, by subject                   table        the functions, in order
 //! python       calls of Python functions by programs
+//! foreign      calls of functions that users register by `jax.ffi`
 //! ```
 
 mod abi;
@@ -24,6 +25,7 @@ mod element;
 mod error;
 mod event;
 mod executable;
+mod foreign;
 mod messages;
 mod options;
 mod python;
@@ -32,6 +34,7 @@ mod strides;
 mod table;
 mod topology;
 
+pub use foreign::{FuseboxRegisterForeignFunction, Stages};
 pub use python::{FuseboxSetPythonCallback, Trampoline};
 pub use table::{Api, NAMES};
 

@@ -28,7 +28,7 @@ struct Callback {
 /// Creates the routine of a custom call with the number of a function in its attribute `id`.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let is_typed = matches!(&operation.instruction.op, Op::CustomCall(call) if call.called.is_empty());
-    let number = Attributes::new(operation.backend_config()).get("id")?;
+    let number = Attributes::new(operation.backend_config())?.get("id")?;
     match number.filter(|_| is_typed) {
         Some(number) => Ok(Box::new(Callback { number })),
         None => Err(Unsupported::new("a call of a function without its number in the attribute `id`")),
@@ -40,6 +40,10 @@ impl Routine for Callback {
         let call = CALL.read().unwrap_or_else(PoisonError::into_inner).clone();
         let missing = || RoutineError::Value("the program calls functions of another process".into());
         call.ok_or_else(missing)?(self.number, arguments, results).map_err(RoutineError::Value)
+    }
+
+    fn needs_subnormals(&self) -> bool {
+        true
     }
 
     fn describe(&self) -> String {

@@ -17,6 +17,7 @@
 //! fft          Fourier transforms
 //! linalg       matrices and their factorisations
 //! lapack       LAPACK's functions, `cholesky`, `triangular-solve`
+//! foreign      calls of functions that the process registers
 //! identity …   the routines, one file each
 //! ```
 //!
@@ -41,6 +42,7 @@ mod workers;
 mod callback;
 mod dot;
 mod fft;
+mod foreign;
 mod generator;
 mod identity;
 mod lapack;
@@ -51,9 +53,11 @@ mod sort;
 mod top_k;
 mod widened;
 
+pub use attributes::{Value, number_bytes};
 pub use callback::{CallFunction, set_callback};
 pub use dot::{Product, Strides, product_of};
 pub use elements::{elements, elements_mut, scratch};
+pub use foreign::{ForeignCall, ForeignFunction, PreparedCall, RESULT_LAYOUTS, register_foreign_function};
 pub use generator::{Generator, SharedGenerator};
 pub use lapack::TriangularSystem;
 pub use operation::Operation;

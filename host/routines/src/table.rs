@@ -5,8 +5,8 @@ use std::sync::Arc;
 use fusebox_core::hlo::{ComputationId, Module, Op, Opcode};
 
 use crate::{
-    Companions, Comparator, Operation, Routine, Unsupported, callback, dot, fft, identity, lapack, random, random_bits,
-    sort, top_k,
+    Companions, Comparator, Operation, Routine, Unsupported, callback, dot, fft, foreign, identity, lapack, random,
+    random_bits, sort, top_k,
 };
 
 /// A function that creates the routine of an operation.
@@ -62,10 +62,22 @@ pub fn routine_for(module: &Module) -> Result<Box<dyn Routine>, Unsupported> {
 
 fn unaccompanied(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let make = match &operation.instruction.op {
-        Op::CustomCall(call) => for_target(&call.target).ok_or_else(|| Unsupported::new("this target"))?,
+        Op::CustomCall(call) => return custom_call(operation, &call.target),
         op => for_opcode(op.opcode()).ok_or_else(|| Unsupported::new(format!("the operation {}", op.opcode())))?,
     };
     make(operation)
+}
+
+/// Creates the routine of a custom call: fusebox's own, or else a call of the function that the
+/// process has registered with the target's name.
+fn custom_call(operation: &Operation, target: &str) -> Result<Box<dyn Routine>, Unsupported> {
+    let own = for_target(target).map(|make| make(operation));
+    match (own, foreign::is_registered(target)) {
+        (Some(Ok(routine)), _) => Ok(routine),
+        (_, true) => foreign::make(operation),
+        (Some(unsupported), false) => unsupported,
+        (None, false) => Err(Unsupported::new("this target, and the process has registered no function with its name")),
+    }
 }
 
 /// Returns the comparator of a module's only operation, if this operation is a sort whose

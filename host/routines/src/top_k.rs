@@ -41,7 +41,7 @@ pub fn operation(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported>
 /// largest elements.
 pub fn custom_call(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let k = operation.result(0)?.dims.last().copied().unwrap_or(0);
-    let largest = Attributes::new(operation.backend_config()).get("largest")?.unwrap_or(true);
+    let largest = Attributes::new(operation.backend_config())?.get("largest")?.unwrap_or(true);
     make(operation, k, largest)
 }
 

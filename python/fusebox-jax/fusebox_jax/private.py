@@ -14,7 +14,7 @@ import logging
 import jax
 import numpy as np
 
-from fusebox_jax import callbacks
+from fusebox_jax import callbacks, foreign
 
 # Versions for which the tests of this package have passed.
 TESTED = ("0.10.2",)
@@ -24,7 +24,15 @@ _logger = logging.getLogger(__name__)
 
 def adapt(platform: str, library: str) -> None:
     """Gives the platform what JAX gives to cpus."""
-    for step in (_copy_rules, _take_branches, _enable_donation, _enable_cache, _enable_callbacks, _enable_dlpack):
+    for step in (
+        _share_rules,
+        _take_branches,
+        _enable_donation,
+        _enable_cache,
+        _enable_callbacks,
+        _enable_dlpack,
+        _enable_foreign_functions,
+    ):
         try:
             step(platform, library)
         except (AttributeError, ImportError, TypeError) as error:
@@ -38,14 +46,22 @@ def adapt(platform: str, library: str) -> None:
             )
 
 
-def _copy_rules(platform: str, library: str) -> None:
-    """Translates operations as for cpus. Rules that fusebox already has stay."""
+def _share_rules(platform: str, library: str) -> None:
+    """Translates operations as for cpus, if fusebox has no rules of its own for them."""
     from jax._src.interpreters import mlir
 
-    rules = mlir._platform_specific_lowerings
-    own = rules[platform]
-    for primitive, rule in rules["cpu"].items():
-        own.setdefault(primitive, rule)
+    class Rules(dict):
+        """The rules of a platform, and for other primitives the present rules of cpus."""
+
+        def __contains__(self, primitive):
+            return super().__contains__(primitive) or primitive in tables["cpu"]
+
+        def __missing__(self, primitive):
+            return tables["cpu"][primitive]
+
+    tables = mlir._platform_specific_lowerings
+    if not isinstance(tables[platform], dict) or type(tables[platform]).__name__ != "Rules":
+        tables[platform] = Rules(tables[platform])
 
 
 def _take_branches(platform: str, library: str) -> None:
@@ -98,6 +114,7 @@ def _enable_callbacks(platform: str, library: str) -> None:
     from jax._src import callback as jax_callback
     from jax._src import core, dtypes, ffi, sharding_impls
     from jax._src.interpreters import mlir
+    from jax.interpreters import mlir as public
 
     original = jax_callback.emit_python_callback
     if getattr(original, "fusebox", False):
@@ -160,7 +177,8 @@ def _enable_callbacks(platform: str, library: str) -> None:
         return results, token, function
 
     emit_python_callback.fusebox = True
-    jax_callback.emit_python_callback = emit_python_callback
+    for module in (jax_callback, public):
+        module.emit_python_callback = emit_python_callback
 
 
 def _enable_dlpack(platform: str, library: str) -> None:
@@ -195,3 +213,30 @@ def _enable_dlpack(platform: str, library: str) -> None:
     dlpack_device.fusebox = True
     cls.__dlpack_device__ = dlpack_device
     cls.__dlpack__ = dlpack
+
+
+def _enable_foreign_functions(platform: str, library: str) -> None:
+    """Lets programs call the functions that `jax.ffi.register_ffi_target` registers for cpus."""
+    from jaxlib import xla_client
+
+    original = xla_client.register_custom_call_target
+    if getattr(original, "fusebox", False):
+        return
+    foreign.install(library)
+    host = xla_client.xla_platform_names["cpu"]
+
+    @functools.wraps(original)
+    def register_custom_call_target(name, fn, platform="cpu", api_version=0, *arguments, **options):
+        if platform in ("cpu", own):
+            foreign.register(name, fn, api_version)
+        if platform != own:
+            original(name, fn, platform, api_version, *arguments, **options)
+
+    own = platform
+    register_custom_call_target.fusebox = True
+    xla_client.register_custom_call_target = register_custom_call_target
+    # The functions that have been registered before: JAX's client for cpus has taken some of them.
+    for name, fn in xla_client.custom_call_targets(host).items():
+        foreign.register(name, fn, 1 if isinstance(fn, dict) else 0)
+    for name, fn, api_version, *_ in xla_client._custom_callback.get(host, ()):
+        foreign.register(name, fn, api_version)

@@ -1,13 +1,17 @@
 //! Makes every array row-major. After this pass, layouts have no meaning.
 //!
-//! Only `bitcast` depends on layouts. This pass expands a `bitcast` to transpose, reshape and
+//! Only `bitcast` and foreign functions depend on layouts. This pass expands a `bitcast` to transpose, reshape and
 //! transpose, and then drops every layout. Inputs and results are logical arrays, regardless of the
 //! layout that the entry states.
 
-use fusebox_core::hlo::{ArrayShape, InstrId, Instruction, Layout, Module, Op};
+use fusebox_core::hlo::{ArrayShape, InstrId, Instruction, Layout, Module, Op, Shape};
 use fusebox_edit::{Builder, Rewrite, rewrite};
+use fusebox_routines::RESULT_LAYOUTS;
 
 use crate::CompileError;
+
+/// The version of calls whose configuration is a dictionary of attributes.
+const TYPED: &str = "API_VERSION_TYPED_FFI";
 
 /// Expands bitcasts and drops layouts.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
@@ -20,9 +24,31 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
         }
     }
     let instructions = module.computations.iter_mut().flat_map(|it| &mut it.instructions);
+    instructions.for_each(keep_result_layouts);
+    let instructions = module.computations.iter_mut().flat_map(|it| &mut it.instructions);
     instructions.flat_map(|it| it.shape.arrays_mut()).for_each(|array| array.layout = None);
     module.entry_layout = None;
     Ok(())
+}
+
+/// Adds an attribute with the layouts of a call's results, if one of them is not row-major. A
+/// foreign function writes its results in these layouts, and the routine that calls it converts
+/// them.
+fn keep_result_layouts(instruction: &mut Instruction) {
+    let Op::CustomCall(call) = &instruction.op else { return };
+    let arrays: Vec<&ArrayShape> = instruction.shape.leaves().into_iter().filter_map(Shape::as_array).collect();
+    let layout = |shape: &ArrayShape| shape.layout.clone().unwrap_or_else(|| Layout::row_major(shape.rank()));
+    let is_usual = |shape: &&ArrayShape| layout(shape).minor_to_major == Layout::row_major(shape.rank()).minor_to_major;
+    if call.api_version != TYPED || arrays.iter().all(is_usual) {
+        return;
+    }
+    let lists = arrays.iter().map(|shape| format!("{:?}", layout(shape).minor_to_major)).collect::<Vec<_>>();
+    let extra = instruction.extra.get_or_insert_default();
+    let config = extra.backend_config.take().unwrap_or_default();
+    let entry = format!("{RESULT_LAYOUTS} = [{}]", lists.join(", "));
+    let others = config.trim().strip_prefix('{').and_then(|it| it.strip_suffix('}')).map(str::trim).unwrap_or_default();
+    let separator = if others.is_empty() { "" } else { ", " };
+    extra.backend_config = Some(format!("{{{others}{separator}{entry}}}"));
 }
 
 fn bitcast(edit: &mut Rewrite, instruction: &Instruction) -> Result<InstrId, CompileError> {

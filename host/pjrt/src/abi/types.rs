@@ -20,6 +20,11 @@ impl Header {
     pub const fn of(size: usize) -> Header {
         Header { size, extension: std::ptr::null_mut() }
     }
+
+    /// Returns the header of a struct of `size` bytes with an extension.
+    pub const fn with_extension(size: usize, extension: *mut c_void) -> Header {
+        Header { size, extension }
+    }
 }
 
 /// A text, or other bytes. A pointer and a number in successive fields.

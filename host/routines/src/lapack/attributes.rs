@@ -10,11 +10,12 @@ use crate::operation::backend_config;
 
 /// The attributes of a call. Reading an attribute fails if the attribute is missing.
 #[derive(Debug)]
-pub(super) struct RequiredAttributes<'a>(Attributes<'a>);
+pub(super) struct RequiredAttributes(Attributes);
 
-impl<'a> RequiredAttributes<'a> {
-    pub fn of(instruction: &'a Instruction) -> Self {
-        RequiredAttributes(Attributes::new(backend_config(instruction)))
+impl RequiredAttributes {
+    /// Parses the attributes. Fails if they are no dictionary.
+    pub fn of(instruction: &Instruction) -> Result<Self, Unsupported> {
+        Attributes::new(backend_config(instruction)).map(RequiredAttributes)
     }
 
     /// Returns the value of an integer or boolean attribute.

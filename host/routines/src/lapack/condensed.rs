@@ -52,7 +52,7 @@ pub(super) fn gehrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     let n = form.square(0)?;
     let ty = form.element_type();
     form.expect(&[(ty, &[n, n]), (ty, &[n.saturating_sub(1)]), (ElementType::S32, &[])])?;
-    let attributes = RequiredAttributes::of(operation.instruction);
+    let attributes = RequiredAttributes::of(operation.instruction)?;
     let bound = |name| attributes.get::<i64>(name).map(|bound| usize::try_from(bound).unwrap_or(usize::MAX));
     let (low, high) = (bound("low")?, bound("high")?);
     let active = match n {
@@ -116,6 +116,6 @@ pub(super) fn sytrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     let (ty, below) = (form.element_type(), n.saturating_sub(1));
     let real = ty.real_part();
     form.expect(&[(ty, &[n, n]), (real, &[n]), (real, &[below]), (ty, &[below]), (ElementType::S32, &[])])?;
-    let lower = RequiredAttributes::of(operation.instruction).is_first("uplo", ['L', 'U'])?;
+    let lower = RequiredAttributes::of(operation.instruction)?.is_first("uplo", ['L', 'U'])?;
     form.routine(Tridiagonal::<T> { n, lower, of: PhantomData })
 }

@@ -67,7 +67,7 @@ pub(super) fn syevd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
     let n = form.square(0)?;
     let ty = form.element_type();
     form.expect(&[(ty, &[n, n]), (ty.real_part(), &[n]), (ElementType::S32, &[])])?;
-    let attributes = RequiredAttributes::of(operation.instruction);
+    let attributes = RequiredAttributes::of(operation.instruction)?;
     let (lower, vectors) = (attributes.is_first("uplo", ['L', 'U'])?, attributes.is_first("mode", ['V', 'N'])?);
     form.routine(Symmetric::<T> { n, lower, vectors, of: PhantomData })
 }
@@ -124,7 +124,7 @@ pub(super) fn gesdd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
     let form = CallShapes::new(operation, &[2])?;
     let [rows, columns] = form.matrix(0)?;
     let (ty, size) = (form.element_type(), rows.min(columns));
-    let vectors = match RequiredAttributes::of(operation.instruction).letter("mode")? {
+    let vectors = match RequiredAttributes::of(operation.instruction)?.letter("mode")? {
         'A' => SingularVectors::Full,
         'S' => SingularVectors::Thin,
         'N' => SingularVectors::None,
@@ -213,7 +213,7 @@ pub(super) fn gees<T: HasSchurForm>(operation: &Operation) -> Result<Box<dyn Rou
     let values = types_of_values(ty).into_iter().map(|ty| (ty, vector));
     let results: Vec<_> = [(ty, matrix); 2].into_iter().chain(values).chain([status; 2]).collect();
     form.expect(&results)?;
-    if RequiredAttributes::of(operation.instruction).letter("sort")? != 'N' {
+    if RequiredAttributes::of(operation.instruction)?.letter("sort")? != 'N' {
         return Err(Unsupported::new("a sorted Schur form"));
     }
     form.routine(Schur::<T> { n, of: PhantomData })
@@ -278,7 +278,7 @@ pub(super) fn geev<T: HasSchurForm>(operation: &Operation) -> Result<Box<dyn Rou
     let values = types_of_values(ty).into_iter().map(|ty| (ty, vector));
     let results: Vec<_> = values.chain([(complex, matrix); 2]).chain([(ElementType::S32, &[][..])]).collect();
     form.expect(&results)?;
-    let attributes = RequiredAttributes::of(operation.instruction);
+    let attributes = RequiredAttributes::of(operation.instruction)?;
     let wanted = |name| attributes.is_first(name, ['V', 'N']);
     form.routine(Eigen::<T> { n, left: wanted("compute_left")?, right: wanted("compute_right")?, of: PhantomData })
 }

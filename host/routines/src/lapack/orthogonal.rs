@@ -162,7 +162,7 @@ pub(super) fn ormqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     let form = CallShapes::new(operation, &[2, 1, 2])?;
     let (packed, matrix) = (form.matrix(0)?, form.matrix(2)?);
     let ty = form.element_type();
-    let attributes = RequiredAttributes::of(operation.instruction);
+    let attributes = RequiredAttributes::of(operation.instruction)?;
     let (left, adjoint) = (attributes.get("left")?, attributes.get("transpose")?);
     let reflectors = form.vector(1, ty)?;
     let size = if left { matrix[0] } else { matrix[1] };

@@ -91,7 +91,7 @@ pub(super) fn potrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     let form = CallShapes::new(operation, &[2])?;
     let n = form.square(0)?;
     form.expect(&[(form.element_type(), &[n, n]), (ElementType::S32, &[])])?;
-    let lower = RequiredAttributes::of(operation.instruction).is_first("uplo", ['L', 'U'])?;
+    let lower = RequiredAttributes::of(operation.instruction)?.is_first("uplo", ['L', 'U'])?;
     form.routine(Cholesky::<T> { n, lower, clean: false, of: PhantomData })
 }
 

@@ -31,7 +31,7 @@ impl TriangularSystem {
                 Ok(TriangularSystem { left_side, lower, unit_diagonal, transpose_a })
             }
             Op::CustomCall(call) if call.target.starts_with("lapack_") && call.target.ends_with("trsm_ffi") => {
-                TriangularSystem::of_attributes(&RequiredAttributes::of(instruction))
+                TriangularSystem::of_attributes(&RequiredAttributes::of(instruction)?)
             }
             _ => Err(Unsupported::new("a triangular system without its attributes")),
         }

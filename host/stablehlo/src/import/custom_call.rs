@@ -158,9 +158,10 @@ fn mlir_text(attribute: &Attribute) -> String {
         }
         Attribute::Enum(name) => (*name).to_owned(),
         Attribute::Array(constant) => {
-            let numbers: Vec<String> = constant.integers().unwrap_or_default().iter().map(i64::to_string).collect();
+            let dims: String = constant.dims.iter().map(|dim| format!("{dim}x")).collect();
             let element = mlir_type(constant.elements.element_type.name());
-            format!("array<{element}: {}>", numbers.join(", "))
+            let digits: String = constant.elements.data.iter().map(|byte| format!("{byte:02X}")).collect();
+            format!("dense<\"0x{digits}\"> : tensor<{dims}{element}>")
         }
         Attribute::Type(_) | Attribute::OutputAlias { .. } | Attribute::Sharding(_) => String::new(),
     }

@@ -1,0 +1,250 @@
+//! Calls of functions that the process has registered by names. The functions have no code in the
+//! program: a custom call contains the name, and the process supplies the function.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use fusebox_core::hlo::{ArrayShape, ElementType, Layout, Op, Shape};
+
+use crate::attributes::{Attributes, Value};
+use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers};
+
+/// Name of the attribute with the layouts of a call's results. A pass that makes arrays row-major
+/// adds it, if a layout is another one: a list of lists of dimensions, from minor to major.
+pub const RESULT_LAYOUTS: &str = "fusebox.result_layouts";
+
+/// A call of a foreign function: its arrays and attributes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignCall {
+    /// Shapes of the operands, with the layouts that the function expects. Row-major by default.
+    pub operands: Vec<ArrayShape>,
+    /// Shapes of the results, with the layouts in which the function writes them.
+    pub results: Vec<ArrayShape>,
+    /// Attributes with their names.
+    pub attributes: Vec<(String, Value)>,
+}
+
+/// A function that the process has registered.
+pub trait ForeignFunction: Send + Sync {
+    /// Prepares the execution of a call. Fails with the function's message.
+    ///
+    /// # Errors
+    /// If the function refuses the call.
+    fn prepare(&self, call: &ForeignCall) -> Result<Box<dyn PreparedCall>, String>;
+}
+
+/// A call that is ready for any number of executions.
+pub trait PreparedCall: Send + Sync {
+    /// Executes the call. All arrays are row-major, whatever the layouts of the call are. Returns
+    /// the function's message if it fails.
+    ///
+    /// # Errors
+    /// If the function fails, or memory is short.
+    fn execute(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), String>;
+}
+
+/// The functions of this process, by their names.
+static FUNCTIONS: RwLock<BTreeMap<String, Arc<dyn ForeignFunction>>> = RwLock::new(BTreeMap::new());
+
+/// Registers a function. Programs that are compiled or loaded afterwards can call it. A function
+/// with the same name is replaced for later programs.
+pub fn register_foreign_function(name: &str, function: Arc<dyn ForeignFunction>) {
+    FUNCTIONS.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), function);
+}
+
+fn registered(name: &str) -> Option<Arc<dyn ForeignFunction>> {
+    FUNCTIONS.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+}
+
+/// Whether the process has registered a function with this name.
+pub fn is_registered(name: &str) -> bool {
+    registered(name).is_some()
+}
+
+/// The routine of a call.
+struct Foreign {
+    name: String,
+    function: Arc<dyn ForeignFunction>,
+    call: ForeignCall,
+    /// The prepared call, after the first execution. Compilation creates routines only to describe
+    /// them, and functions may have effects when a call is prepared.
+    prepared: Mutex<Option<Arc<dyn PreparedCall>>>,
+}
+
+impl Debug for Foreign {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Foreign").field("name", &self.name).field("call", &self.call).finish_non_exhaustive()
+    }
+}
+
+/// Creates the routine of a call of a registered function.
+pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let Op::CustomCall(attributes) = &operation.instruction.op else {
+        return Err(Unsupported::new("an operation that calls no function"));
+    };
+    let name = &attributes.target;
+    let function = registered(name);
+    let function = function.ok_or_else(|| Unsupported::new("a function that the process has not registered"))?;
+    let arrays = operation.arguments().len() + operation.results().len();
+    let leaves = operation.operands().into_iter().chain([&operation.instruction.shape]).flat_map(|it| it.leaves());
+    if leaves.count() != arrays {
+        return Err(Unsupported::new("tokens as operands or results of a foreign function"));
+    }
+    if !attributes.called.is_empty() {
+        return Err(Unsupported::new("a foreign function with computations"));
+    }
+    let call = foreign_call(operation, attributes.operand_layouts.as_deref().unwrap_or_default())?;
+    Ok(Box::new(Foreign { name: name.clone(), function, call, prepared: Mutex::default() }))
+}
+
+fn foreign_call(operation: &Operation, operand_layouts: &[Shape]) -> Result<ForeignCall, Unsupported> {
+    let entries = Attributes::new(operation.backend_config())?.into_entries();
+    let (of_results, attributes) = entries.into_iter().partition::<Vec<_>, _>(|(name, _)| name == RESULT_LAYOUTS);
+    let operand_layouts: Vec<Option<Layout>> =
+        operand_layouts.iter().flat_map(|it| it.leaves()).map(|it| it.as_array()?.layout.clone()).collect();
+    let result_layouts = match of_results.first() {
+        Some((_, value)) => layouts(value)?,
+        None => Vec::new(),
+    };
+    Ok(ForeignCall {
+        operands: with_layouts(operation.arguments(), operand_layouts)?,
+        results: with_layouts(operation.results(), result_layouts)?,
+        attributes,
+    })
+}
+
+/// Returns copies of shapes with these layouts, of which there are as many, or none.
+fn with_layouts(shapes: Vec<&ArrayShape>, layouts: Vec<Option<Layout>>) -> Result<Vec<ArrayShape>, Unsupported> {
+    if !layouts.is_empty() && layouts.len() != shapes.len() {
+        return Err(Unsupported::new(format!("{} layouts for {} arrays", layouts.len(), shapes.len())));
+    }
+    let mut layouts = layouts.into_iter();
+    let shapes = shapes.into_iter().map(|shape| {
+        if shape.element_type.bits() < 8 && shape.element_type != ElementType::Pred {
+            return Err(Unsupported::new(format!("arrays of {} of a foreign function", shape.element_type)));
+        }
+        let layout = layouts.next().flatten();
+        let rank = layout.as_ref().map_or(shape.rank(), |layout| layout.minor_to_major.len());
+        if rank != shape.rank() {
+            return Err(Unsupported::new(format!("a layout of {rank} dimensions for {shape}")));
+        }
+        Ok(ArrayShape { layout, ..shape.clone() })
+    });
+    shapes.collect()
+}
+
+/// Reads the attribute [`RESULT_LAYOUTS`].
+fn layouts(value: &Value) -> Result<Vec<Option<Layout>>, Unsupported> {
+    let wrong = || Unsupported::new(format!("`{RESULT_LAYOUTS}` that is no list of lists of dimensions"));
+    let Value::List(layouts) = value else { return Err(wrong()) };
+    let layout = |value: &Value| {
+        let Value::List(dims) = value else { return Err(wrong()) };
+        let dims = dims.iter().map(|dim| match dim {
+            Value::Number(_, text) => text.parse().map_err(|_| wrong()),
+            _ => Err(wrong()),
+        });
+        Ok(Some(Layout { minor_to_major: dims.collect::<Result<_, _>>()?, suffix: String::new() }))
+    };
+    layouts.iter().map(layout).collect()
+}
+
+impl Routine for Foreign {
+    fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
+        let failed = |message| RoutineError::Value(format!("{}: {message}", self.name));
+        let prepared = {
+            let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*prepared {
+                Some(call) => call.clone(),
+                None => {
+                    let call: Arc<dyn PreparedCall> = self.function.prepare(&self.call).map_err(failed)?.into();
+                    prepared.insert(call).clone()
+                }
+            }
+        };
+        prepared.execute(arguments, results, context.workers).map_err(failed)
+    }
+
+    fn needs_subnormals(&self) -> bool {
+        true
+    }
+
+    fn describe(&self) -> String {
+        format!("a call of the process's function {}", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use fusebox_core::hlo::{ArrayShape, ElementType, parse_module};
+
+    use super::{ForeignCall, ForeignFunction, PreparedCall, register_foreign_function};
+    use crate::attributes::Value;
+    use crate::{CallingThread, Context, Workers, routine_for};
+
+    /// A function that adds the operands, and remembers its calls.
+    #[derive(Default)]
+    struct Adds {
+        calls: Mutex<Vec<ForeignCall>>,
+    }
+
+    struct Prepared;
+
+    impl ForeignFunction for Adds {
+        fn prepare(&self, call: &ForeignCall) -> Result<Box<dyn PreparedCall>, String> {
+            self.calls.lock().unwrap().push(call.clone());
+            if call.attributes.is_empty() { Err("no attributes".into()) } else { Ok(Box::new(Prepared)) }
+        }
+    }
+
+    impl PreparedCall for Prepared {
+        fn execute(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], _: &dyn Workers) -> Result<(), String> {
+            for (at, result) in results[0].iter_mut().enumerate() {
+                *result = arguments[0][at] + arguments[1][at];
+            }
+            Ok(())
+        }
+    }
+
+    fn module(target: &str, config: &str) -> String {
+        format!(
+            "ENTRY e {{\n  p = u8[2,2] parameter(0)\n  q = u8[2,2] parameter(1)\n  ROOT c = u8[2,2] custom-call(p, q), \
+             custom_call_target=\"{target}\", operand_layout_constraints={{u8[2,2]{{0,1}}, u8[2,2]{{1,0}}}}, \
+             backend_config={config}\n}}\n"
+        )
+    }
+
+    #[test]
+    fn a_registered_function_is_called() {
+        let function = Arc::new(Adds::default());
+        register_foreign_function("test.adds", function.clone());
+        let config = "{scale = 2 : i32, fusebox.result_layouts = [[0, 1]]}";
+        let routine = routine_for(&parse_module(&module("test.adds", config), "m").unwrap()).unwrap();
+        assert!(function.calls.lock().unwrap().is_empty(), "a call is prepared at its first execution");
+        let context = Context { workers: &CallingThread, generator: &Default::default() };
+        for _ in 0..2 {
+            let mut result = [0; 4];
+            routine.run(&[&[1, 2, 3, 4], &[10, 20, 30, 40]], &mut [&mut result], &context).unwrap();
+            assert_eq!(result, [11, 22, 33, 44]);
+        }
+        let calls = function.calls.lock().unwrap();
+        let layout = |array: &ArrayShape| array.layout.clone().unwrap().minor_to_major;
+        assert_eq!(calls.len(), 1);
+        assert_eq!(calls[0].attributes, [("scale".into(), Value::Number(ElementType::S32, "2".into()))]);
+        assert_eq!((layout(&calls[0].operands[0]), layout(&calls[0].operands[1])), (vec![0, 1], vec![1, 0]));
+        assert_eq!(layout(&calls[0].results[0]), [0, 1]);
+    }
+
+    #[test]
+    fn faults_name_the_function() {
+        register_foreign_function("test.refuses", Arc::new(Adds::default()));
+        let routine = routine_for(&parse_module(&module("test.refuses", "{}"), "m").unwrap()).unwrap();
+        let context = Context { workers: &CallingThread, generator: &Default::default() };
+        let failed = routine.run(&[&[0; 4], &[0; 4]], &mut [&mut [0; 4]], &context).unwrap_err();
+        assert_eq!(failed.to_string(), "test.refuses: no attributes");
+        let refused = routine_for(&parse_module(&module("test.unknown", "{}"), "m").unwrap()).unwrap_err();
+        assert!(refused.to_string().contains("no function with its name"), "{refused}");
+    }
+}
