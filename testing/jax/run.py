@@ -30,7 +30,7 @@ ALL = FAST + [
     'eigh_test', 'sparse_test', 'sparse_bcoo_bcsr_test', 'sparsify_test', 'api_test', 'array_test', 'batching_test', 'dtypes_test',
     'core_test', 'debug_nans_test', 'checkify_test', 'python_callback_test', 'debugging_primitives_test', 'export_test',
     'export_back_compat_test', 'jet_test', 'ode_test', 'custom_linear_solve_test', 'optimizers_test', 'stax_test', 'mutable_array_test',
-    'scaled_dot_test', 'x64_context_test']
+    'scaled_dot_test', 'x64_context_test', 'ffi_test']
 
 
 def results(path):

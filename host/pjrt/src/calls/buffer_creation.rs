@@ -93,7 +93,8 @@ fn place(client: &Client, device: Reference<Device>, memory: Reference<Memory>) 
     memory.ok_or_else(|| Error::invalid(format!("there is no device {number}")))
 }
 
-/// Checks that a caller asks for no layout but the row-major one.
+/// Checks that a caller asks for no layout but the row-major one. A layout without dimensions is the
+/// usual one: JAX passes that of a key, which is a scalar, for the array of the key's numbers.
 fn check_layout(layout: *const MemoryLayout, dims: &[i64], element: usize) -> Answer {
     if layout.is_null() {
         return Ok(());
@@ -103,6 +104,7 @@ fn check_layout(layout: *const MemoryLayout, dims: &[i64], element: usize) -> An
     let usual = strides::dense(dims, &row_major(dims.len()), element)?;
     let given = layout.numbers.elements()?;
     let is_usual = match layout.kind {
+        0 if given.is_empty() => layout.tiles == 0,
         0 => layout.tiles == 0 && strides::are_equal(dims, &strides::dense(dims, given, element)?, &usual),
         _ => strides::are_equal(dims, given, &usual),
     };
