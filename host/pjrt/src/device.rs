@@ -217,7 +217,7 @@ impl LoadedProgram {
     /// itself does not wait for a thread that waits for the function.
     pub fn execute(&self, machine: &Machine, arguments: &[Array], kept: &[usize], ordered: bool) -> Answer<Vec<Array>> {
         let thread = if ordered || self.calls_python { ExecutionThread::Caller } else { ExecutionThread::Automatic };
-        let options = ExecuteOptions { keep: kept, thread };
+        let options = ExecuteOptions { keep: kept, thread, ..ExecuteOptions::default() };
         if self.program.device().is_same(&machine.device) {
             let buffers: Vec<&Buffer> = arguments.iter().map(|it| &it.buffer).collect();
             let results = self.program.execute(&buffers, &options)?;

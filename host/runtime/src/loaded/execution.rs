@@ -1,16 +1,47 @@
 //! Executes a program.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::arguments::Argument;
-use super::interface::{Input, Origin, Output};
+use super::interface::{Input, Origin, Output, ResultMemory};
 use super::program::{Arena, Program};
 use crate::buffer::Array;
-use crate::machine::{DeviceMemory, Machine};
-use crate::{RunError, Slice};
+use crate::machine::{DeviceMemory, Machine, in_order};
+use crate::{RunError, Slice, Thunk};
+
+/// The executed thunks of an execution and their times, in order.
+pub type ExecutedSteps<'t> = Vec<(&'t Thunk, Duration)>;
 
 /// Executes a program, and returns the leaves of its result. Waits for arguments that are pending.
-pub fn execute(program: &Program, arguments: Vec<Argument>) -> Result<Vec<Array>, RunError> {
+pub fn execute(program: &Program, arguments: Vec<Argument>, memory: ResultMemory) -> Result<Vec<Array>, RunError> {
+    execute_by(program, arguments, memory, &mut |machine| machine.execute(&program.executable.thunks).map(|_| ()))
+}
+
+/// Executes a program, and waits for the end of every thunk. Returns the leaves of its result, and
+/// the executed thunks.
+pub fn execute_in_steps(
+    program: &Program,
+    arguments: Vec<Argument>,
+    memory: ResultMemory,
+) -> Result<(Vec<Array>, ExecutedSteps<'_>), RunError> {
+    let mut steps = Vec::new();
+    let arrays = execute_by(program, arguments, memory, &mut |machine| {
+        in_order(machine, &program.executable.thunks, &mut |machine, thunk| {
+            steps.push((thunk, machine.execute(std::slice::from_ref(thunk))?));
+            Ok(())
+        })
+    })?;
+    Ok((arrays, steps))
+}
+
+/// Executes a program. `run` executes its thunks on a machine.
+fn execute_by(
+    program: &Program,
+    arguments: Vec<Argument>,
+    memory: ResultMemory,
+    run: &mut dyn FnMut(&mut dyn Machine) -> Result<(), RunError>,
+) -> Result<Vec<Array>, RunError> {
     let interface = &program.interface;
     let place =
         |((index, argument), input): ((usize, Argument), &Input)| argument.placed(index, input, &program.device);
@@ -28,10 +59,28 @@ pub fn execute(program: &Program, arguments: Vec<Argument>) -> Result<Vec<Array>
     for (&number, memory) in interface.results.iter().zip(&results) {
         arena.frame.set(number, memory.address());
     }
-    let memory = ExecutionMemory { program, inputs: &inputs, results: &results };
-    let arrays = memory.execute(&mut arena);
+    let arrays = ExecutionMemory { program, inputs: &inputs, results: &results }.execute(&mut arena, run);
     program.keep(arena);
-    arrays
+    match memory {
+        ResultMemory::Shared => arrays,
+        ResultMemory::Separate => separated(program, arrays?),
+    }
+}
+
+/// Copies each result that is an input, unless the input is donated and no earlier result is the
+/// same input.
+fn separated(program: &Program, mut arrays: Vec<Array>) -> Result<Vec<Array>, RunError> {
+    let interface = &program.interface;
+    let mut is_free: Vec<bool> = interface.inputs.iter().map(|input| input.is_donated).collect();
+    for (array, output) in arrays.iter_mut().zip(&interface.outputs) {
+        let Origin::Input(number) = output.origin else { continue };
+        if std::mem::take(&mut is_free[number]) {
+            continue;
+        }
+        let memory = program.device.hardware().copied(&array.memory, array.range(&output.shape))?;
+        *array = Array { memory: Arc::new(memory), offset: 0, sizes: array.sizes.take() };
+    }
+    Ok(arrays)
 }
 
 /// The memory of an execution, except temporary memory.
@@ -42,7 +91,11 @@ struct ExecutionMemory<'e> {
 }
 
 impl ExecutionMemory<'_> {
-    fn execute(&self, arena: &mut Arena) -> Result<Vec<Array>, RunError> {
+    fn execute(
+        &self,
+        arena: &mut Arena,
+        run: &mut dyn FnMut(&mut dyn Machine) -> Result<(), RunError>,
+    ) -> Result<Vec<Array>, RunError> {
         let interface = &self.program.interface;
         let run = |machine: &mut dyn Machine| {
             for (input, array) in interface.inputs.iter().zip(self.inputs) {
@@ -50,7 +103,7 @@ impl ExecutionMemory<'_> {
                     machine.write(at, &(array.dims(&input.shape)[*dimension] as i32).to_le_bytes())?;
                 }
             }
-            machine.execute(&self.program.executable.thunks)?;
+            run(machine)?;
             interface.outputs.iter().map(|output| self.result(machine, output)).collect()
         };
         // SAFETY: the frame holds the addresses of all allocations: of constants, of temporary

@@ -58,6 +58,17 @@ pub enum Origin {
     Size,
 }
 
+/// The memory of a result that is a parameter, and of several results that are the same value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResultMemory {
+    /// The result shares the memory of the parameter.
+    #[default]
+    Shared,
+    /// The result is a copy, unless the parameter is donated. So every result has memory of its
+    /// own.
+    Separate,
+}
+
 impl Interface {
     /// Returns the interface of a checked executable.
     pub fn of(executable: &Executable) -> Interface {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::arguments::Argument;
 use super::execution::execute;
+use super::interface::ResultMemory;
 use super::program::Program;
 use crate::buffer::Promise;
 
@@ -12,6 +13,7 @@ use crate::buffer::Promise;
 pub struct Launch {
     pub program: Arc<Program>,
     pub arguments: Vec<Argument>,
+    pub memory: ResultMemory,
     /// The promises of the results.
     pub promises: Vec<Promise>,
 }
@@ -48,7 +50,7 @@ impl Launch {
     /// Executes the program and completes its results.
     fn run(self) {
         // All memory that the execution uses is released before the first result is ready.
-        let outcome = execute(&self.program, self.arguments);
+        let outcome = execute(&self.program, self.arguments, self.memory);
         match outcome {
             Ok(arrays) => self.promises.into_iter().zip(arrays).for_each(|(it, array)| it.complete(Ok(array))),
             Err(error) => self.promises.into_iter().for_each(|it| it.complete(Err(error.clone()))),

@@ -16,15 +16,15 @@ mod launch;
 mod policy;
 mod program;
 
-pub use execution::sizes;
-pub use interface::Output;
+pub use execution::{ExecutedSteps, sizes};
+pub use interface::{Output, ResultMemory};
 pub use program::Program;
 
 use std::sync::Arc;
 
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal, Shape};
 
-use crate::buffer::{Content, Promise};
+use crate::buffer::{Array, Content, Promise};
 use crate::values::{assemble, describe};
 use crate::{Binding, Buffer, Device, Executable, LoadError, Options, RunError};
 use launch::Launch;
@@ -46,6 +46,8 @@ pub struct ExecuteOptions<'a> {
     pub keep: &'a [usize],
     /// The thread that executes.
     pub thread: ExecutionThread,
+    /// The memory of results that equal a parameter.
+    pub results: ResultMemory,
 }
 
 /// The thread that executes a program.
@@ -118,9 +120,10 @@ impl LoadedExecutable {
     /// Executes the program. `arguments` are the array leaves of all parameters, in order. Returns
     /// the array leaves of the result.
     ///
-    /// Neither arguments nor results are copied. A result that is a parameter or a constant shares
-    /// its memory. Donated arguments are deleted by this call. The execution overwrites their
-    /// memory if nothing else uses it, else it uses a copy.
+    /// Arguments are not copied. Results are not copied either, unless `options.results` asks for
+    /// it: a result that is a parameter or a constant shares its memory. Donated arguments are
+    /// deleted by this call. The execution overwrites their memory if nothing else uses it, else it
+    /// uses a copy.
     ///
     /// `options.thread` determines which thread executes. If it is a thread of the device, the
     /// results are pending when this function returns. A program without results runs on the
@@ -146,9 +149,7 @@ impl LoadedExecutable {
             ExecutionThread::Automatic => program.is_cheap && !arguments.iter().any(|it| it.is_pending()),
         };
         if runs_here {
-            let arrays = execution::execute(program, arguments)?;
-            let ready = |(array, output): (_, &Output)| Buffer::ready(&program.device, output.shape.clone(), array);
-            return Ok(arrays.into_iter().zip(outputs).map(ready).collect());
+            return Ok(self.ready(execution::execute(program, arguments, options.results)?));
         }
         let mut promises = Vec::with_capacity(outputs.len());
         let pending = |output: &Output| {
@@ -157,8 +158,31 @@ impl LoadedExecutable {
             Buffer::new(&program.device, output.shape.clone(), Content::Pending(pending))
         };
         let results = outputs.iter().map(pending).collect();
-        Launch { program: program.clone(), arguments, promises }.start();
+        Launch { program: program.clone(), arguments, memory: options.results, promises }.start();
         Ok(results)
+    }
+
+    /// Executes the program as [`LoadedExecutable::execute`] does on the calling thread, but waits
+    /// for the end of every thunk. Also returns the executed thunks and their times, in order.
+    ///
+    /// # Errors
+    /// As for [`LoadedExecutable::execute`].
+    pub fn execute_in_steps(
+        &self,
+        arguments: &[&Buffer],
+        options: &ExecuteOptions<'_>,
+    ) -> Result<(Vec<Buffer>, ExecutedSteps<'_>), RunError> {
+        let program = &self.0;
+        let arguments = arguments::arguments(&program.interface, &program.device, arguments, options.keep)?;
+        let (arrays, steps) = execution::execute_in_steps(program, arguments, options.results)?;
+        Ok((self.ready(arrays), steps))
+    }
+
+    /// Returns the buffers of results that are computed.
+    fn ready(&self, arrays: Vec<Array>) -> Vec<Buffer> {
+        let Program { device, interface, .. } = &*self.0;
+        let ready = |(array, output): (_, &Output)| Buffer::ready(device, output.shape.clone(), array);
+        arrays.into_iter().zip(&interface.outputs).map(ready).collect()
     }
 
     /// Executes the program with copies of arrays of the host, on the calling thread, and copies

@@ -10,12 +10,16 @@ use super::builder::*;
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
 use fusebox_runtime::{
     Access, AllocationKind, Buffer, BufferPromise, BufferState, Device, DynamicSize, Executable, ExecuteOptions,
-    ExecutionThread, ForeignMemory, HostOp, LoadedExecutable, Options, RunError, Slice, Target, Thunk,
+    ExecutionThread, ForeignMemory, HostOp, LoadedExecutable, Options, ResultMemory, RunError, Slice, Target, Thunk,
 };
 
-const CALLER: ExecuteOptions<'static> = ExecuteOptions { keep: &[], thread: ExecutionThread::Caller };
-const DEVICE: ExecuteOptions<'static> = ExecuteOptions { keep: &[], thread: ExecutionThread::Device };
-const AUTOMATIC: ExecuteOptions<'static> = ExecuteOptions { keep: &[], thread: ExecutionThread::Automatic };
+const CALLER: ExecuteOptions<'static> = by(ExecutionThread::Caller);
+const DEVICE: ExecuteOptions<'static> = by(ExecutionThread::Device);
+const AUTOMATIC: ExecuteOptions<'static> = by(ExecutionThread::Automatic);
+
+const fn by(thread: ExecutionThread) -> ExecuteOptions<'static> {
+    ExecuteOptions { keep: &[], thread, results: ResultMemory::Shared }
+}
 
 fn loaded(executable: &Executable) -> LoadedExecutable {
     LoadedExecutable::open(executable.clone(), &Options { threads: 2, ..Options::default() }).unwrap()
@@ -81,6 +85,37 @@ fn parameters_constants_and_equal_leaves_share_their_memory() {
     assert_eq!(first[1].bytes().unwrap()[..], [3; 16], "a constant outlives its executable");
     let Literal::Tuple(leaves) = loaded(&exe).to_literal(&second).unwrap() else { panic!() };
     assert_eq!(leaves.len(), 4);
+}
+
+#[test]
+fn results_that_are_parameters_have_memory_of_their_own_on_demand() {
+    let mut exe = executable(Target::Cpu, &[]);
+    let kept = parameter(&mut exe, "u8", 16, AllocationKind::Parameter);
+    let donated = parameter(&mut exe, "u8", 16, AllocationKind::Donated);
+    results(&mut exe, &[("u8", kept), ("u8", kept), ("u8", donated), ("u8", donated)]);
+    let program = loaded(&exe);
+    for thread in [ExecutionThread::Caller, ExecutionThread::Device] {
+        let (one, two) = (bytes(program.device(), &[1; 16]), bytes(program.device(), &[2; 16]));
+        let before = [address(&one), address(&two)];
+        let options = ExecuteOptions { thread, results: ResultMemory::Separate, ..CALLER };
+        let outputs = program.execute(&[&one, &two], &options).unwrap();
+        let mut places: Vec<*const u8> = outputs.iter().map(address).collect();
+        assert_eq!((places[2], places.contains(&before[0])), (before[1], false));
+        places.sort();
+        places.dedup();
+        assert_eq!(places.len(), 4);
+        assert_eq!(outputs.iter().map(|it| it.bytes().unwrap()[15]).collect::<Vec<u8>>(), [1, 1, 2, 2]);
+    }
+}
+
+#[test]
+fn executions_in_steps_have_the_same_results_and_list_their_thunks() {
+    let program = loaded(&increment());
+    let argument = number(program.device(), 6);
+    let (results, steps) = program.execute_in_steps(&[&argument], &CALLER).unwrap();
+    assert_eq!((value(&results[0]), steps.len()), (7, 1));
+    assert!(std::ptr::eq(steps[0].0, &program.executable().thunks[0]));
+    assert!(program.execute_in_steps(&[], &CALLER).is_err());
 }
 
 #[repr(C, align(64))]
