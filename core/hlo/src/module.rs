@@ -170,7 +170,24 @@ pub struct Metadata {
     pub other: Vec<(String, String)>,
 }
 
+impl Instruction {
+    /// Returns the line of the user's program from which the instruction comes, as `file:line`.
+    /// Returns `None` if the instruction comes from the text of a module, or its metadata name no
+    /// line.
+    pub fn user_line(&self) -> Option<String> {
+        let metadata = self.extra.as_ref()?.metadata.as_ref()?;
+        let is_known = self.span.line == 0 && !metadata.source_file.is_empty();
+        is_known.then(|| format!("{}:{}", metadata.source_file, metadata.source_line))
+    }
+}
+
 impl Module {
+    /// Returns the place that diagnostics about an instruction name instead of a file: the line of
+    /// the user's program, or the file of the module's text.
+    pub fn place_of(&self, instruction: &Instruction) -> String {
+        instruction.user_line().unwrap_or_else(|| self.source_file.clone())
+    }
+
     /// The computation to run.
     pub fn entry_computation(&self) -> Option<&Computation> {
         self.entry.and_then(|id| self.computations.get(id.index()))

@@ -36,7 +36,7 @@ fn too_deep(module: &Module, instruction: &Instruction) -> Diagnostic {
     let span = instruction.span;
     let source_line = (span.line as usize).checked_sub(1).and_then(|line| module.source_text.lines().nth(line));
     Diagnostic {
-        file: module.source_file.clone(),
+        file: module.place_of(instruction),
         span,
         subject: Some(instruction.name.clone()),
         message: format!("loops, branches and calls are nested more than {MAX_CALL_DEPTH} deep"),

@@ -40,12 +40,16 @@ struct Verifier<'m> {
 
 impl<'m> Verifier<'m> {
     fn report(&mut self, span: Span, subject: &str, message: String) {
+        self.report_in(self.module.source_file.clone(), span, subject, message);
+    }
+
+    fn report_in(&mut self, file: String, span: Span, subject: &str, message: String) {
         if self.diagnostics.len() >= MAX_DIAGNOSTICS {
             return;
         }
         let source_line = (span.line as usize).checked_sub(1).and_then(|line| self.lines.get(line));
         self.diagnostics.push(Diagnostic {
-            file: self.module.source_file.clone(),
+            file,
             span,
             subject: Some(subject.to_owned()).filter(|subject| !subject.is_empty()),
             message,
@@ -54,7 +58,7 @@ impl<'m> Verifier<'m> {
     }
 
     fn report_at(&mut self, instruction: &Instruction, message: String) {
-        self.report(instruction.span, &instruction.name, message);
+        self.report_in(self.module.place_of(instruction), instruction.span, &instruction.name, message);
     }
 
     fn module(&mut self) {

@@ -1,5 +1,6 @@
 //! Errors of a compilation.
 
+use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{Computation, Diagnostic, Instruction, Module};
 use fusebox_edit::EditError;
 use fusebox_emission::EmissionError;
@@ -101,6 +102,14 @@ pub enum EmitterError {
         /// The unsupported operation.
         reason: fusebox_routines::Unsupported,
     },
+    /// An error about a fusion that comes from a line of the user's program.
+    #[error("{line}: {source}")]
+    At {
+        /// The line, as `file:line`.
+        line: String,
+        /// The error.
+        source: Box<EmitterError>,
+    },
     /// All emitters that accept the fusion failed.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     All(Vec<EmitterError>),
@@ -110,7 +119,7 @@ impl CompileError {
     /// Creates an error whose location is one instruction.
     pub fn at(module: &Module, instruction: &Instruction, message: impl Into<String>) -> Self {
         CompileError::Module(vec![Diagnostic {
-            file: module.source_file.clone(),
+            file: module.place_of(instruction),
             span: instruction.span,
             subject: Some(instruction.name.clone()),
             message: message.into(),
@@ -127,6 +136,16 @@ impl CompileError {
             message: message.into(),
             source_line: String::new(),
         }])
+    }
+
+    /// Adds the line of the user's program from which a fusion comes, if it is known.
+    pub(crate) fn about(self, fusion: &Fusion) -> Self {
+        match (self, fusion.computation().root_instruction().user_line()) {
+            (CompileError::Emitter(source), Some(line)) => {
+                CompileError::Emitter(Box::new(EmitterError::At { line, source }))
+            }
+            (error, _) => error,
+        }
     }
 
     /// Whether the error is a bug in fusebox.

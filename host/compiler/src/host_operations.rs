@@ -32,7 +32,7 @@ pub fn check(module: &Module) -> Result<(), CompileError> {
         };
         let message = format!("{operation}: fusebox has neither kernel nor routine for {}", described.err()?);
         Some(Diagnostic {
-            file: module.source_file.clone(),
+            file: module.place_of(instruction),
             span: instruction.span,
             subject: Some(instruction.name.clone()),
             message,

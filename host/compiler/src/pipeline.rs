@@ -125,7 +125,7 @@ fn select_emitters(compilation: &mut Compilation, options: &Options) -> Result<(
     let steps = if options.until > Phase::Emit { STEPS } else { 1 };
     options.progress.tell(Advance::Begun(steps * units.len()));
     for unit in &units {
-        let selected = select(unit, options)?;
+        let selected = select(unit, options).map_err(|error| error.about(&unit.fusion))?;
         dump_selected(&selected, options)?;
         compilation.warnings.extend(selected.failures.iter().map(ToString::to_string));
         compilation.kernels.push(selected);
@@ -161,7 +161,8 @@ fn lowered(compilation: &mut Compilation, options: &Options) -> Result<Schedule,
         };
         let refused = compilation.kernels.remove(kernel);
         let reported = refused.failures.len();
-        let other = instead(refused, source, options)?;
+        let fusion = refused.unit.fusion.clone();
+        let other = instead(refused, source, options).map_err(|error| error.about(&fusion))?;
         dump_selected(&other, options)?;
         compilation.warnings.extend(other.failures[reported..].iter().map(ToString::to_string));
         compilation.kernels.insert(kernel, other);

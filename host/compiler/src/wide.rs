@@ -59,7 +59,7 @@ pub fn refused(module: &Module, most: usize) -> Vec<Diagnostic> {
             let Op::Fusion { calls, .. } = instruction.op else { return None };
             let found = buffers(module.computation(calls));
             (found > most).then(|| Diagnostic {
-                file: module.source_file.clone(),
+                file: module.place_of(instruction),
                 span: instruction.span,
                 subject: Some(instruction.name.clone()),
                 message: format!("a kernel of {found} operands and results; the target's kernels take {most}"),

@@ -12,7 +12,7 @@ impl EditError {
     /// Creates an error whose location is the origin of the invalid instruction.
     pub(crate) fn at(module: &Module, origin: Option<&Instruction>, message: String) -> EditError {
         EditError(Diagnostic {
-            file: module.source_file.clone(),
+            file: origin.map_or_else(|| module.source_file.clone(), |it| module.place_of(it)),
             span: origin.map(|it| it.span).unwrap_or_default(),
             subject: origin.map(|it| it.name.clone()),
             message,

@@ -2,7 +2,9 @@
 //! and a fusion that XLA leaves to a library. A fusion for a library is not a kernel but a program,
 //! which the library would split into kernels.
 
-use fusebox_core::hlo::{ComputationId, FusionKind, Instruction, Module, Op, Shape};
+use std::borrow::Cow;
+
+use fusebox_core::hlo::{Computation, ComputationId, FusionKind, Instruction, Metadata, Module, Op, Shape};
 use fusebox_edit::{call_order, rewrite};
 
 use crate::CompileError;
@@ -34,6 +36,27 @@ pub(super) fn inlined_callee(op: &Op, caller: Role) -> Option<ComputationId> {
     }
 }
 
+/// Gives instructions without a line of the user's program the line of the call. Functions of JAX's
+/// own library have no lines.
+fn with_lines<'c>(callee: &'c Computation, call: &Instruction) -> Cow<'c, Computation> {
+    fn line(it: &Instruction) -> Option<&Metadata> {
+        it.extra.as_ref()?.metadata.as_ref().filter(|metadata| !metadata.source_file.is_empty())
+    }
+    let Some(of_call) = line(call).filter(|_| callee.instructions.iter().any(|it| line(it).is_none())) else {
+        return Cow::Borrowed(callee);
+    };
+    let mut callee = callee.clone();
+    for instruction in callee.instructions.iter_mut().filter(|it| line(it).is_none()) {
+        let metadata = instruction.extra.get_or_insert_default().metadata.get_or_insert_default();
+        if !metadata.op_name.is_empty() {
+            metadata.op_name = format!("{}/{}", of_call.op_name, metadata.op_name);
+        }
+        metadata.source_file.clone_from(&of_call.source_file);
+        metadata.source_line = of_call.source_line;
+    }
+    Cow::Owned(callee)
+}
+
 fn inline(module: &mut Module, caller: ComputationId, role: Role) -> Result<(), CompileError> {
     let mut size = 0;
     rewrite(module, caller, |edit, _, instruction| {
@@ -52,7 +75,8 @@ fn inline(module: &mut Module, caller: ComputationId, role: Role) -> Result<(), 
                 format!("calls nest so deeply that more than {MOST_INSTRUCTIONS} instructions would result"),
             ));
         }
+        let callee = with_lines(callee, instruction);
         let arguments = edit.operands(instruction);
-        Ok(Some(edit.splice(callee, &arguments)))
+        Ok(Some(edit.splice(&callee, &arguments)))
     })
 }

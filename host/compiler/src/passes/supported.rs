@@ -32,7 +32,7 @@ fn reason(instruction: &Instruction) -> Option<String> {
 
 fn diagnostic(module: &Module, instruction: &Instruction, message: String) -> Diagnostic {
     Diagnostic {
-        file: module.source_file.clone(),
+        file: module.place_of(instruction),
         span: instruction.span,
         subject: Some(instruction.name.clone()),
         message,
