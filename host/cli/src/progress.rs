@@ -82,6 +82,7 @@ impl ProgressReporter {
         Progress::to(move |advance| match advance {
             Advance::Begun(steps) => bar.expect(steps),
             Advance::Done(steps) => bar.advance(steps),
+            Advance::Pass(..) => {}
         })
     }
 

@@ -94,6 +94,7 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
     let mut before = if options.dump.is_active() { shortened_hlo(&module) } else { Vec::new() };
     let mut claims = Claims::new(&options.device, &options.emitters);
     for (number, passes::Pass { name, .. }) in passes::PASSES.iter().enumerate() {
+        options.progress.tell(Advance::Pass(number + 1, passes::PASSES.len(), name));
         steps::pass(number, &mut module, &mut claims, options)?;
         if !options.dump.is_active() {
             continue;

@@ -7,6 +7,8 @@ use std::sync::Arc;
 pub enum Advance {
     /// Number of steps to come.
     Begun(usize),
+    /// A pass over the program begins: its number from 1, the number of all passes, and its name.
+    Pass(usize, usize, &'static str),
     /// Number of steps that are done. The steps of each kernel are selection, lowering and machine
     /// code.
     Done(usize),
