@@ -84,7 +84,7 @@ impl Candidate {
         let executable = compile(&self.text, &self.emitters, Phase::Run).unwrap().executable.unwrap();
         let options = Options { threads: 2, ..Options::default() };
         let program = LoadedExecutable::open(executable.clone(), &options).unwrap();
-        let choice = InputChoice { inputs: None, seed: 0 };
+        let choice = InputChoice::default();
         let values = inputs::load(&choice, &program.parameter_shapes()).unwrap();
         let arrays = inputs::arrays(&values);
         let found = program.run(&arrays).unwrap();

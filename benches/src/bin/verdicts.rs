@@ -84,7 +84,7 @@ impl Comparison {
         let (a, b) = (executable(a)?, executable(b)?);
         let options = Options { threads: 2, ..Options::default() };
         let shapes = LoadedExecutable::open(a.clone(), &options)?.parameter_shapes();
-        let inputs = inputs::arrays(&inputs::load(&InputChoice { inputs: None, seed: 0 }, &shapes)?);
+        let inputs = inputs::arrays(&inputs::load(&InputChoice::default(), &shapes)?);
         let contest = Contest { a: &a, b: &b, inputs: &inputs, options: &options };
         let effort = Effort { seed: number as u64, ..Effort::default() };
         let series = contest.measure(self.cache, effort, &mut DisturbanceWatch::new())?;

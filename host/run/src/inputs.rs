@@ -1,6 +1,7 @@
 //! Inputs of a run: from a file, or random.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Literal, Shape};
@@ -8,7 +9,7 @@ use fusebox_core::random::SplitMix64;
 use fusebox_runtime::npz::{NpzError, read_inputs};
 
 /// Source of inputs.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct InputChoice {
     /// Inputs: arr_0, arr_1, … in parameter order, tuples flattened. Default: random
     #[arg(long, value_name = "IN.npz")]
@@ -16,6 +17,10 @@ pub struct InputChoice {
     /// Seed of random inputs
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    /// Arrays that the caller has in memory, instead of a file: one per array leaf of the
+    /// parameters, in order.
+    #[arg(skip)]
+    pub arrays: Option<Arc<[ArrayLiteral]>>,
 }
 
 /// Reason why there are no inputs.
@@ -30,6 +35,14 @@ pub enum InputError {
     /// There is not enough memory.
     #[error("{0} bytes of memory for random inputs are not available")]
     Memory(i64),
+    /// The arrays that the caller has in memory do not match the parameters.
+    #[error("the module has {expected} parameter arrays, but {found} inputs were given")]
+    Count {
+        /// Number of array leaves of all parameters.
+        expected: usize,
+        /// Number of arrays.
+        found: usize,
+    },
 }
 
 /// Returns one value per parameter.
@@ -38,10 +51,31 @@ pub enum InputError {
 /// If the file cannot be read or does not match the parameters, if random inputs would be too
 /// large, or if memory is short.
 pub fn load(choice: &InputChoice, parameters: &[Shape]) -> Result<Vec<Literal>, InputError> {
-    match &choice.inputs {
-        Some(path) => Ok(read_inputs(path, parameters)?),
-        None => random(parameters, choice.seed),
+    match (&choice.arrays, &choice.inputs) {
+        (Some(arrays), _) => given(arrays, parameters),
+        (None, Some(path)) => Ok(read_inputs(path, parameters)?),
+        (None, None) => random(parameters, choice.seed),
     }
+}
+
+/// Returns the arrays as one value per parameter. Their shapes are checked when they become the
+/// inputs of a program.
+fn given(arrays: &[ArrayLiteral], parameters: &[Shape]) -> Result<Vec<Literal>, InputError> {
+    let expected = parameters.iter().flat_map(Shape::leaves).filter(|leaf| leaf.as_array().is_some()).count();
+    let count = || InputError::Count { expected, found: arrays.len() };
+    let mut rest = arrays.iter();
+    let values = parameters.iter().map(|shape| value(shape, &mut rest)).collect::<Option<Vec<Literal>>>();
+    values.filter(|_| rest.next().is_none()).ok_or_else(count)
+}
+
+fn value(shape: &Shape, arrays: &mut std::slice::Iter<'_, ArrayLiteral>) -> Option<Literal> {
+    Some(match shape {
+        Shape::Array(_) => Literal::Array(arrays.next()?.clone()),
+        Shape::Tuple(elements) => {
+            Literal::Tuple(elements.iter().map(|element| value(element, arrays)).collect::<Option<_>>()?)
+        }
+        Shape::Token | Shape::Opaque => Literal::Token,
+    })
 }
 
 /// Returns all arrays that the values contain, in order.
@@ -113,5 +147,28 @@ impl Random {
         let value = (self.0.bits() >> (64 - bits)) as i64;
         let half = 1i64 << (bits - 1);
         if element_type.is_signed_integer() { value - half } else { value }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_in_memory_become_values_of_the_parameters() {
+        let array = |value: u8| ArrayLiteral::new(ElementType::U8, vec![1], vec![value]).unwrap();
+        let shape = || Shape::array(ElementType::U8, &[1]);
+        let parameters = [shape(), Shape::Tuple(vec![shape(), shape()])];
+        let load = |count: u8| {
+            let arrays = (1..=count).map(array).collect();
+            load(&InputChoice { arrays: Some(arrays), ..InputChoice::default() }, &parameters)
+        };
+        let values = load(3).unwrap();
+        assert_eq!(arrays(&values), [array(1), array(2), array(3)]);
+        assert!(matches!(values[1], Literal::Tuple(_)));
+        for count in [2, 4] {
+            let error = load(count).unwrap_err().to_string();
+            assert_eq!(error, format!("the module has 3 parameter arrays, but {count} inputs were given"));
+        }
     }
 }

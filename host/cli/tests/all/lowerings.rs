@@ -75,7 +75,7 @@ fn difference(number: usize, expected: &ArrayLiteral, found: &ArrayLiteral) -> O
 }
 
 fn random_inputs(made: &Compilation) -> Vec<Literal> {
-    inputs::load(&InputChoice { inputs: None, seed: 1 }, &Case::parameters(&made.fused)).unwrap()
+    inputs::load(&InputChoice { seed: 1, ..InputChoice::default() }, &Case::parameters(&made.fused)).unwrap()
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn kernels_of_the_corpus_have_equal_bits() {
         let parts: Vec<(String, Source)> =
             compiled.map(|kernel| (kernel.unit.fusion.name.clone(), case::isolated_source(kernel))).collect();
         let given = file.with_extension("in.npz");
-        let choice = InputChoice { inputs: given.exists().then_some(given), seed: 1 };
+        let choice = InputChoice { inputs: given.exists().then_some(given), seed: 1, arrays: None };
         let inputs = inputs::load(&choice, &Case::parameters(&both.fusebox.fused)).unwrap();
         faults.extend(both.difference(&inputs).map(|fault| format!("{name}: {fault}")));
         for (kernel, source) in parts {

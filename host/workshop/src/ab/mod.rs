@@ -50,7 +50,7 @@ pub fn compare(
     let chosen = fusions::choose(of_a, of_b, settings.fusion.as_ref(), a.lowers_like(b))?;
     let trial = Trial { source, of_part: false, choice: &settings.inputs, settings };
     let program = both.compare("program", &trial, &mut watch)?;
-    let random = InputChoice { inputs: None, seed: settings.inputs.seed };
+    let random = InputChoice { seed: settings.inputs.seed, ..InputChoice::default() };
     let alone = |fusion: &fusions::ComparedFusion| {
         let both = trial::CompiledSides::compile(a, b, &fusion.source, true, settings)?;
         let trial = Trial { source: &fusion.source, of_part: true, choice: &random, settings };

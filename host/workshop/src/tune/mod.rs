@@ -280,7 +280,7 @@ impl Tuner<'_> {
         }
         (self.progress)(Progress::Compiling(name, contenders.len()));
         let Some(made) = compiled::all(contenders, settings) else { return Ok(None) };
-        let choice = InputChoice { inputs: None, seed: settings.seed };
+        let choice = InputChoice { seed: settings.seed, ..InputChoice::default() };
         let judged = judge::all(made, fusion, &choice, settings)?;
         (self.progress)(Progress::Measuring(name, judged.racers.len()));
         let Some(mut figures) = race::run(&judged, settings, self.timer)? else { return Ok(None) };

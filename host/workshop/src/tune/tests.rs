@@ -127,7 +127,7 @@ impl Timer for OvertakenTimer<'_> {
 
 fn tuned(timer: &mut dyn Timer, source: &Source, path: &Path, locked: bool) -> Result<TuningReport, WorkshopError> {
     let (run, stop) = (fusebox_runtime::Options { threads: 1, ..Default::default() }, AtomicBool::new(false));
-    let program = Some(InputChoice { inputs: None, seed: 0 });
+    let program = Some(InputChoice::default());
     let settings = TuningSettings { compile: options(), run, locked, again: false, seed: 0, program, stop: &stop };
     tune_by(timer, source, &settings, &Database::open(path).unwrap(), &mut |_| {})
 }

@@ -93,7 +93,7 @@ fn settings(planted: Planted, emitters: Vec<Box<dyn Emitter>>) -> BisectionSetti
         ..Options::new(target.clone(), target.device().clone(), Registry::new(all).unwrap(), Phase::Run)
     };
     let run = fusebox_runtime::Options { threads: 1, ..Default::default() };
-    let inputs = InputChoice { inputs: None, seed: 1 };
+    let inputs = InputChoice { seed: 1, ..InputChoice::default() };
     BisectionSettings { compile, run, target: "cpu".into(), inputs, reference: None, repro: None, force: false }
 }
 

@@ -22,7 +22,7 @@ fn assert_right(name: &str, text: &str, target: &Target) {
     let compiled = made.kernels.iter().filter(|kernel| !kernel.is_routine());
     for kernel in compiled {
         let shapes = Case::parameters(&kernel.unit.fusion.module);
-        let inputs = inputs::load(&InputChoice { inputs: None, seed: 1 }, &shapes).unwrap();
+        let inputs = inputs::load(&InputChoice { seed: 1, ..InputChoice::default() }, &shapes).unwrap();
         let case = Case::of_fusion(kernel, inputs);
         let stages = KernelStages::of(&case, &options).unwrap().unwrap();
         let judged = stages.judged().unwrap();
