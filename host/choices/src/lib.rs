@@ -7,6 +7,7 @@
 //! bundled      the registry of bundled emitters
 //! target       names of targets, numbers of threads
 //! emitters     fusebox.toml, search path, SPECs -> emitters and overrides
+//! side         SPECs -> a side of a comparison
 //! cache        the cache of compiled programs
 //! tuned        the choices of `fusebox tune`
 //! ```
@@ -18,6 +19,7 @@ mod cache;
 mod emitters;
 mod environment;
 mod error;
+mod side;
 mod target;
 mod tuned;
 
@@ -26,5 +28,6 @@ pub use cache::{CacheChoice, cache};
 pub use emitters::{EmitterChoice, choose, how_to_pin, settings, settings_of};
 pub use environment::path_in_variable;
 pub use error::ChoiceError;
+pub use side::side;
 pub use target::{THIS_GPU, target, threads};
-pub use tuned::{database_path, load_tuned, set_aside};
+pub use tuned::{database_path, load_tuned, open_database};

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use fusebox_compiler::Options;
-use fusebox_workshop::tune::{self, DatabaseError};
+use fusebox_workshop::tune::{self, Database, DatabaseError};
 
 use crate::ChoiceError;
 use crate::environment::path_in_variable;
@@ -26,11 +26,27 @@ pub fn load_tuned(
     }
 }
 
-/// If the error is that the file is damaged, renames the file and gives a warning.
+/// Opens the file for tuning. If `locked`, opens a copy in memory, so that the file does not
+/// change. If the file is damaged, renames it, unless `locked`.
 ///
 /// # Errors
-/// Returns any other error, and every error if `locked`.
-pub fn set_aside(error: &DatabaseError, locked: bool, warn: &mut dyn FnMut(&str)) -> Result<(), ChoiceError> {
+/// If the file cannot be used.
+pub fn open_database(path: &Path, locked: bool, warn: &mut dyn FnMut(&str)) -> Result<Database, ChoiceError> {
+    if locked {
+        return Database::copy(path).map_err(ChoiceError::input);
+    }
+    match Database::open(path) {
+        Err(error) => {
+            set_aside(&error, locked, warn)?;
+            Database::open(path).map_err(ChoiceError::input)
+        }
+        Ok(database) => Ok(database),
+    }
+}
+
+/// If the error is that the file is damaged, renames the file and gives a warning. Returns any
+/// other error, and every error if `locked`.
+fn set_aside(error: &DatabaseError, locked: bool, warn: &mut dyn FnMut(&str)) -> Result<(), ChoiceError> {
     match error {
         DatabaseError::Damaged { path, reason } if !locked => {
             let aside = fusebox_files::set_aside(path)

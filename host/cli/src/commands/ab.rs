@@ -1,25 +1,19 @@
 //! `fusebox ab`: compares two choices of emitters, or two versions of fusebox, on each module.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fusebox_choices::bundled;
 use fusebox_compiler::Phase;
-use fusebox_lowering::{Lowering, MlirPasses, Stage};
+use fusebox_lowering::Stage;
 use fusebox_run::terminal;
 use fusebox_workshop::ab::{self, Comparison, ComparisonReport, ComparisonSettings, Side, SideCompiler};
 use fusebox_workshop::measure::Effort;
 use fusebox_workshop::page;
 use serde_json::json;
 
-use crate::arguments::{Ab, CommonArguments, EmitterChoice};
+use crate::arguments::{Ab, CommonArguments};
 use crate::exit::Failure;
 use crate::{emitters, guard, module, running};
-
-/// Prefix of a SPEC that adds MLIR passes to a side.
-const MLIR: &str = "mlir:";
-
-/// Prefix of a SPEC that sets the lowering of a side.
-const LOWERING: &str = "lowering=";
 
 pub fn run(arguments: &Ab) -> Result<(), Failure> {
     let first = &arguments.common;
@@ -90,48 +84,8 @@ fn write_page(report: &ComparisonReport, folder: &Path) -> Result<(), Failure> {
 /// Builds a side from its SPECs on the command line. `dumps` is the subfolder into which the side's
 /// dumps are written.
 fn side(specs: &[String], common: &CommonArguments, dumps: &str) -> Result<Side, Failure> {
-    let both = &common.compiling.emitters;
-    let folder = module::folder_of(&common.module);
-    let name = if specs.is_empty() { "what fusebox chooses".to_owned() } else { specs.join(" ") };
-    let (passes, specs): (Vec<&String>, Vec<&String>) = specs.iter().partition(|spec| spec.starts_with(MLIR));
-    let (lowerings, specs): (Vec<&String>, Vec<&String>) =
-        specs.into_iter().partition(|spec| spec.starts_with(LOWERING));
-    let lowering = match lowerings.as_slice() {
-        [] => None,
-        [spec] => Some(Lowering::parse(&spec[LOWERING.len()..])?),
-        [_, other, ..] => return Err(Failure::usage(format!("{other}: a side has only one lowering"))),
-    };
-    let mlir_passes = passes.iter().map(|spec| MlirPasses::parse(&spec[MLIR.len()..])).collect::<Result<_, _>>()?;
-    let programs: Vec<PathBuf> = specs.iter().filter(|spec| is_program(spec)).map(PathBuf::from).collect();
-    let compiler = match (programs.as_slice(), specs.len() + passes.len() + lowerings.len()) {
-        ([], _) => {
-            let (files, specs): (Vec<&String>, Vec<&String>) =
-                specs.into_iter().partition(|spec| spec.ends_with(".toml"));
-            let config = match files.as_slice() {
-                [] => both.config.clone(),
-                [file] => Some(PathBuf::from(file)),
-                [_, other, ..] => return Err(Failure::usage(format!("{other}: a side takes only one .toml file"))),
-            };
-            let specs = both.emitters.iter().chain(specs).cloned().collect();
-            SideCompiler::Emitters(emitters::choose(
-                &EmitterChoice { emitters: specs, config, ..both.clone() },
-                folder,
-            )?)
-        }
-        ([program], 1) => SideCompiler::Program(program.clone()),
-        ([program, ..], _) => {
-            let program = program.display();
-            return Err(Failure::usage(format!(
-                "{program} is a program: emitters, passes and a lowering cannot be chosen for this side"
-            )));
-        }
-    };
     let dump_to = common.dump_to.as_ref().map(|dump_to| dump_to.join(dumps));
-    Ok(Side { name, compiler, mlir_passes, lowering, dump: module::dump_to(dump_to.as_deref())? })
-}
-
-/// Whether a SPEC names a fusebox program instead of a library of emitters.
-fn is_program(spec: &str) -> bool {
-    let path = Path::new(spec);
-    path.is_file() && path.extension().is_none_or(|extension| extension != "so")
+    let (both, folder) = (emitters::plain(&common.compiling.emitters), module::folder_of(&common.module));
+    let dump = module::dump_to(dump_to.as_deref())?;
+    Ok(fusebox_choices::side(specs, &both, folder, dump, &mut terminal::complain)?)
 }

@@ -4,9 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fusebox_choices::database_path;
-use fusebox_compiler::{Options, Phase};
-use fusebox_lowering::Runner;
+use fusebox_choices::{database_path, open_database};
+use fusebox_compiler::Phase;
 use fusebox_run::terminal;
 use fusebox_workshop::tune::{self, Choices, Database, DecisionOrigin, Progress, TuningReport, TuningSettings};
 use signal_hook::consts::SIGINT;
@@ -15,7 +14,7 @@ use signal_hook::flag;
 use crate::arguments::{CommonArguments, Tune, TunedChoice};
 use crate::exit::Failure;
 use crate::progress::ProgressReporter;
-use crate::{emitters, guard, module, running, tuned};
+use crate::{emitters, guard, module, running};
 
 pub fn run(arguments: &Tune) -> Result<(), Failure> {
     arguments.modules.iter().for_each(|module| {
@@ -33,14 +32,14 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
     guard::check_among(files.chain(&arguments.modules).chain([&place]), &arguments.export)?;
     let locked = arguments.compiling.emitters.locked;
     let imported = arguments.import.as_deref().map(tune::read).transpose()?.unwrap_or_default();
-    let database = tuned::open(&place, locked)?;
+    let database = open_database(&place, locked, &mut terminal::complain)?;
     database.import(&imported)?;
     let stop = stopped_by_interrupt()?;
     let (mut reports, mut choices) = (Vec::new(), Choices::new());
     for path in &arguments.modules {
         let source = module::read(path, &arguments.compiling)?;
         let compile = module::options(&common(arguments, path), None, Phase::Run, Vec::new())?;
-        check_target(&compile)?;
+        tune::check_target(&compile.target).map_err(Failure::usage)?;
         emitters::remark_on_builds([&compile.emitters.registry]);
         let run = running::options(&arguments.compiling)?;
         let device = tune::device(&compile);
@@ -106,16 +105,6 @@ fn common(arguments: &Tune, module: &Path) -> CommonArguments {
         compiling: arguments.compiling.clone(),
         tuned: TunedChoice { tuned: None, no_tuned: true },
         dump_to: None,
-    }
-}
-
-fn check_target(options: &Options) -> Result<(), Failure> {
-    match options.target.runner() {
-        Some(Runner::Cpu | Runner::Cuda(_)) => Ok(()),
-        Some(Runner::Simulator) => {
-            Err(Failure::usage("times on the simulator say nothing about a GPU: tune for cpu or cuda"))
-        }
-        None => Err(Failure::usage(format!("{} cannot run here: tune for cpu or cuda", options.target))),
     }
 }
 

@@ -42,6 +42,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fusebox_compiler::{Compilation, Cut, Emitters, Options, Phase, Selected, Source};
 use fusebox_core::emitter::Fusion;
+use fusebox_lowering::{Runner, Target};
 use fusebox_plugins::Fingerprint;
 use fusebox_run::inputs::InputChoice;
 
@@ -98,6 +99,16 @@ pub enum Progress<'a> {
     Done(&'a str),
     /// Number of winners that are being tried in the whole program.
     Trying(usize),
+}
+
+/// Checks that programs for a target can be measured on this machine. Otherwise returns the reason
+/// why not.
+pub fn check_target(target: &Target) -> Result<(), String> {
+    match target.runner() {
+        Some(Runner::Cpu | Runner::Cuda(_)) => Ok(()),
+        Some(Runner::Simulator) => Err("times on the simulator say nothing about a GPU: tune for cpu or cuda".into()),
+        None => Err(format!("{target} cannot run here: tune for cpu or cuda")),
+    }
 }
 
 /// Tunes the cuts of a program, then all its fusions. Stores each decision immediately.
