@@ -24,6 +24,8 @@
 //!   operations. [`roofline`]: compares each fusion of a program with the least time for the
 //!   fusion.
 //! * [`page`]: shows comparisons and programs as pages for a browser.
+//! * [`explain`]: shows which emitter builds each kernel, and why. [`lines`]: lines of the user's
+//!   program from which kernels come.
 //! * [`why`]: explains what passes and fusion did to an instruction.
 //! * [`profile`]: measures the time of each step of a program.
 //! * [`tune`]: finds the fastest emitter and knobs for each fusion, and stores these choices for
@@ -39,6 +41,8 @@ pub mod bisect;
 pub mod case;
 pub mod closeness;
 pub mod compare;
+pub mod explain;
+pub mod lines;
 pub mod measure;
 pub mod new_emitter;
 pub mod page;

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use fusebox_compiler::Selected;
 use fusebox_core::device::DeviceDescription;
-use fusebox_prediction::arithmetic_of_computation;
+use fusebox_prediction::{arithmetic_of_computation, bandwidth, peak};
 use fusebox_runtime::measurement::Session;
 use fusebox_runtime::{Executable, Options, Sweep, SweepAccess, Target, operations_per_second};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::WorkshopError;
 use crate::measure::{Cache, time};
@@ -19,7 +19,7 @@ const SAMPLES: usize = 9;
 const SWEEPS: usize = 31;
 
 /// The work of a kernel, as bytes and operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkAmount {
     /// Bytes read and written.
     pub bytes: u64,
@@ -28,7 +28,7 @@ pub struct WorkAmount {
 }
 
 /// The least time for some work, in microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Roof {
     /// Time for the bytes, at the full speed of memory.
     pub memory_us: f64,
@@ -68,6 +68,15 @@ impl WorkAmount {
 }
 
 impl Roof {
+    /// Returns the roof that follows from the description of a device.
+    pub fn described(work: WorkAmount, device: &DeviceDescription) -> Roof {
+        Roof {
+            memory_us: work.bytes as f64 / bandwidth(work.bytes, device) * 1e6,
+            arithmetic_us: work.operations / peak(device) * 1e6,
+            launch_us: device.launch_seconds * 1e6,
+        }
+    }
+
     /// Returns the larger of the times for memory and arithmetic, in microseconds.
     pub fn us(&self) -> f64 {
         self.memory_us.max(self.arithmetic_us)

@@ -7,9 +7,9 @@ use fusebox_compiler::Selected;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::LaunchDimensions;
 use fusebox_core::times::microseconds;
-use fusebox_prediction::{bandwidth, peak};
 use serde::Serialize;
 
+use crate::lines::SourceLines;
 use crate::profile::Profile;
 use crate::roof::{Bound, Roof, WorkAmount};
 
@@ -34,6 +34,9 @@ pub struct RooflineRow {
     pub roof_us: f64,
     pub predicted_us: f64,
     pub measured_us: Option<f64>,
+    /// Lines of the user's program that the fusion computes, if the program states them.
+    #[serde(skip_serializing_if = "SourceLines::is_empty")]
+    pub lines: SourceLines,
 }
 
 impl RooflineRow {
@@ -57,7 +60,7 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
     let fusion = &kernel.unit.fusion;
     let work = WorkAmount::of(kernel, device);
     let measured = profile.and_then(|profile| profile.rows.iter().find(|row| row.name == fusion.name));
-    let roof = measured.map_or_else(|| described(work, device), |row| row.roof);
+    let roof = measured.map_or_else(|| Roof::described(work, device), |row| row.roof);
     RooflineRow {
         fusion: fusion.name.clone(),
         emitter: format!("{} {}", kernel.emitter.name, kernel.emitter.version),
@@ -69,19 +72,12 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
         roof_us: roof.us(),
         predicted_us: kernel.prediction.seconds * 1e6,
         measured_us: measured.map(|row| row.us / row.times.max(1) as f64),
+        lines: SourceLines::of_kernel(kernel),
     }
 }
 
-/// Returns the roof that follows from the device description.
-fn described(work: WorkAmount, device: &DeviceDescription) -> Roof {
-    Roof {
-        memory_us: work.bytes as f64 / bandwidth(work.bytes, device) * 1e6,
-        arithmetic_us: work.operations / peak(device) * 1e6,
-        launch_us: device.launch_seconds * 1e6,
-    }
-}
-
-/// Writes a line for each row: fusion, emitter, launch, time, and the roof in percent of the time.
+/// Writes a line for each row: fusion, emitter, launch, time, the roof in percent of the time, and
+/// the lines of the user's program if they are known.
 /// If there are measured times, then writes the mean error of the predictions.
 ///
 /// # Errors
@@ -99,28 +95,32 @@ pub fn write_fusions(out: &mut dyn Write, rows: &[RooflineRow]) -> io::Result<()
     let launches = width("launch", &launch);
     let is_measured = rows.iter().any(|row| row.measured_us.is_some());
     let measured = |text: String| if is_measured { format!(" {text:>11}") } else { String::new() };
+    let has_lines = rows.iter().any(|row| !row.lines.is_empty());
+    let line = |text: String| if has_lines { format!("  {text}") } else { String::new() };
     writeln!(
         out,
-        "{:<names$}  {:<emitters$}  {:>12}  {:>launches$} {:>12}{} {:>8}",
+        "{:<names$}  {:<emitters$}  {:>12}  {:>launches$} {:>12}{} {:>8}{}",
         "fusion",
         "emitter",
         "instructions",
         "launch",
         "predicted us",
         measured("measured us".into()),
-        "of roof"
+        "of roof",
+        line("line".into())
     )?;
     for row in rows {
         writeln!(
             out,
-            "{:<names$}  {:<emitters$}  {:>12}  {:>launches$} {:>12}{} {:>6.0} %",
+            "{:<names$}  {:<emitters$}  {:>12}  {:>launches$} {:>12}{} {:>6.0} %{}",
             name(row),
             row.emitter,
             row.instructions,
             launch(row),
             microseconds(row.predicted_us, 1),
             measured(row.measured_us.map_or_else(String::new, |us| microseconds(us, 1))),
-            100.0 * row.of_roof()
+            100.0 * row.of_roof(),
+            line(row.lines.to_string())
         )?;
     }
     write_error(out, rows)

@@ -10,6 +10,7 @@ use fusebox_core::times::microseconds;
 use maud::{Markup, html};
 
 use super::framed;
+use crate::lines::SourceLines;
 use crate::roofline::RooflineRow;
 use graph::{Node, NodeKind, draw};
 
@@ -91,7 +92,11 @@ impl ProgramPage<'_> {
             self.made.reasons.iter().filter(|it| names.contains(&it.instruction.as_str())).collect();
         html! {
             details id=(anchor(&fusion.name)) {
-                summary { (fusion.name) " " span.by { (kernel.emitter.name) " " (kernel.emitter.version) } }
+                summary {
+                    (fusion.name) " " span.by {
+                        (kernel.emitter.name) " " (kernel.emitter.version) " " (SourceLines::of_kernel(kernel))
+                    }
+                }
                 (draw(fusion.computation(), plain))
                 @if !reasons.is_empty() {
                     dl { @for reason in reasons { dt { (reason.instruction) } dd { (reason.outcome) } } }
@@ -117,15 +122,17 @@ fn plain(instruction: &Instruction) -> Node {
 }
 
 fn table(rows: &[RooflineRow]) -> Markup {
+    let has_lines = rows.iter().any(|row| !row.lines.is_empty());
     html! {
         div.wide { table {
             thead { tr {
-                th { "fusion" } th { "emitter" } th { "uses" } th { "bytes" } th { "operations by byte" } th { "bound by" }
+                th { "fusion" } th { "emitter" } @if has_lines { th { "line" } } th { "uses" } th { "bytes" } th { "operations by byte" } th { "bound by" }
                 th { "roof us" } th { "predicted us" } th { "measured us" } th { "of roof" }
             } }
             tbody { @for row in rows { tr {
                 td { a href={ "#" (anchor(&row.fusion)) } { (row.fusion) } }
                 td { (row.emitter) }
+                @if has_lines { td { (row.lines) } }
                 td { (row.uses) }
                 td { (row.work.bytes) }
                 td { (format!("{:.2}", row.work.operations / row.work.bytes.max(1) as f64)) }
