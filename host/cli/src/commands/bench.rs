@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use fusebox_choices::target;
-use fusebox_compiler::{Phase, Selected};
+use fusebox_compiler::{Compilation, Phase};
 use fusebox_core::times::microseconds;
 use fusebox_run::{inputs, terminal, timing_json};
 use fusebox_runtime::Options;
@@ -24,20 +24,20 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let begin = Instant::now();
     let Bench { common, progress, cache, .. } = arguments;
     let compiler = Compiler { common, progress, cache, is_measured: true };
-    let made = match arguments.profile {
+    let mut made = match arguments.profile {
         // A profile needs the kernels of the compilation. An executable from the cache does not
         // contain them.
         Some(_) => compiler.compile(&source, None, Phase::Run, Vec::new())?,
         None => compiler.executable(&source, None)?,
     };
-    let executable = made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
+    let executable = made.executable.take().ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
     let options = running::options(&arguments.common.compiling)?;
     let mut session = Session::load(executable, &options)?;
     let compile_ms = begin.elapsed().as_secs_f64() * 1e3;
     let values = inputs::load(&arguments.inputs, &session.parameter_shapes())?;
     session.set_inputs(&inputs::arrays(&values))?;
     if let Some(trace) = &arguments.profile {
-        return show_profile(&mut session, &made.kernels, &options, arguments, trace.as_deref());
+        return show_profile(&mut session, &made, &options, arguments, trace.as_deref());
     }
     let timing = measure(&mut session, Effort::default())?;
     let mut line = timing_json(compile_ms, &timing, &arguments.common.compiling.target);
@@ -64,13 +64,13 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
 /// Prints the profile. If `trace` is a path, also writes a trace to this path.
 fn show_profile(
     session: &mut Session,
-    kernels: &[Selected],
+    made: &Compilation,
     options: &Options,
     arguments: &Bench,
     trace: Option<&Path>,
 ) -> Result<(), Failure> {
     let (_, device) = target(&arguments.common.compiling.target, None)?;
-    let profile = profile::profile(session, kernels, &device, options, Effort::default())?;
+    let profile = profile::profile(session, made, &device, options, Effort::default())?;
     if let Some(path) = trace {
         fusebox_files::write(path, profile::trace(&session.executable().name, &profile).to_string().as_bytes())?;
     }

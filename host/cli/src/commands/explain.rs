@@ -77,7 +77,7 @@ fn measured(
     let mut session = Session::load(executable, &options)?;
     let values = inputs::load(&arguments.inputs, &session.parameter_shapes())?;
     session.set_inputs(&inputs::arrays(&values))?;
-    Ok(profile::profile(&mut session, &made.kernels, device, &options, Effort::default())?)
+    Ok(profile::profile(&mut session, made, device, &options, Effort::default())?)
 }
 
 /// Prints the report of NVIDIA's assembler on each kernel.

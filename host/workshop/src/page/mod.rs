@@ -4,15 +4,18 @@
 //! ```text
 //! style.css   the style of all pages
 //! comparison  two sides of `fusebox ab`
+//! profile     the times of a program's steps
 //! program     a program as a graph in which each fusion can be opened
 //! ```
 
 mod comparison;
+mod profile;
 mod program;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use comparison::of_comparison;
+pub use profile::of_profile;
 pub use program::of_program;
 
 /// Returns a page. `style` is added to the style that all pages have in common.
