@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fusebox_core::hlo::ElementType;
 
@@ -111,16 +112,19 @@ fn check_layout(layout: *const MemoryLayout, dims: &[i64], element: usize) -> An
     if is_usual { Ok(()) } else { Err(Error::unimplemented("arrays of fusebox are row-major, without tiles")) }
 }
 
-/// A function of the caller, and its arguments. The function is called when the value is dropped.
-struct Deletion(OnDelete, *mut c_void, *mut c_void);
+/// A function of the caller, and its arguments. If the last field is true, the function is called
+/// when the value is dropped.
+struct Deletion(OnDelete, *mut c_void, *mut c_void, Arc<AtomicBool>);
 
 // SAFETY: the caller allows its function to be called from any thread.
 unsafe impl Send for Deletion {}
 impl Drop for Deletion {
     fn drop(&mut self) {
-        let Deletion(function, data, argument) = *self;
-        // SAFETY: the caller registers the function for these arguments. It is called once.
-        unsafe { function(data, argument) }
+        let Deletion(function, data, argument, is_due) = self;
+        if is_due.load(Ordering::Acquire) {
+            // SAFETY: the caller registers the function for these arguments. It is called once.
+            unsafe { function(*data, *argument) }
+        }
     }
 }
 
@@ -216,21 +220,28 @@ impl Call for ClientCreateViewOfDeviceBuffer {
         let bytes = element_count(dims)? * element.byte_size();
         let memory = place(&client, self.device, self.memory)?;
         let memory = memory.get()?;
-        let deletion = self.on_delete.map(|function| Deletion(function, self.data, self.on_delete_argument));
+        // If this call fails, the memory stays the caller's, and the function is not called.
+        let has_succeeded = Arc::new(AtomicBool::new(false));
+        let deletion = self
+            .on_delete
+            .map(|function| Deletion(function, self.data, self.on_delete_argument, Arc::clone(&has_succeeded)));
         let data = self.data.cast_const().cast::<u8>();
         if data.is_null() && bytes > 0 {
             return Err(Error::misuse("the data of the array is null"));
         }
         let is_usable = !data.is_null() && data.align_offset(ALIGNMENT) == 0 && !is_narrow(element);
-        let array = if is_usable {
+        let (array, unused) = if is_usable {
             // SAFETY: the caller keeps the data until its function is called.
-            unsafe { client.machine.viewed(element, dims, (data, bytes), deletion) }?
+            (unsafe { client.machine.viewed(element, dims, (data, bytes), deletion) }?, None)
         } else {
             let usual = strides::dense(dims, &row_major(dims.len()), element.byte_size())?;
             // SAFETY: the caller's array is dense.
-            unsafe { copied(&client.machine, element, dims, (data, &usual), &usual) }?
+            (unsafe { copied(&client.machine, element, dims, (data, &usual), &usual) }?, Some(deletion))
         };
-        self.buffer = Handle::of(Buffer::create(memory, self.kind, dims, Contents::Array(array))?);
+        let buffer = Buffer::create(memory, self.kind, dims, Contents::Array(array))?;
+        has_succeeded.store(true, Ordering::Release);
+        drop(unused);
+        self.buffer = Handle::of(buffer);
         Ok(())
     }
 }

@@ -111,6 +111,22 @@ fn a_view_of_the_callers_memory_calls_the_caller_at_its_end() {
 }
 
 #[test]
+fn a_view_that_fails_leaves_the_memory_to_the_caller() {
+    let client = Client::new(1);
+    let values = Box::new(Aligned([2.5; 2048]));
+    let calls = AtomicU64::new(0);
+    let fails = |data: u64, dims: &[i64], device: u64| {
+        let callback = count as *const () as u64;
+        let (rank, at_dims, at_calls) = (dims.len() as u64, at(dims), at(&calls));
+        let fields = [client.0, data, at_dims, rank, 11, 0, device, callback, at_calls, 0, GARBAGE, 0];
+        assert_eq!(call("Client_CreateViewOfDeviceBuffer", fields).unwrap_err().0, 3);
+        assert_eq!(calls.load(Ordering::Relaxed), 0);
+    };
+    fails(0, &[8], client.devices()[0]);
+    fails(at(&values.0), &[-1], client.devices()[0]);
+}
+
+#[test]
 fn copies_are_independent() {
     let client = Client::new(2);
     let buffer = client.floats(&[1.0, 2.0], &[2]);
