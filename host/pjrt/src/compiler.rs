@@ -1,7 +1,8 @@
 //! Compiles programs.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use fusebox_choices::{
     CacheChoice, ChoiceError, EmitterChoice, cache, choose, database_path, load_tuned, path_in_variable, target,
@@ -11,12 +12,14 @@ use fusebox_compiler::{Compilation, CompileError, Dump, Format, Options, Phase, 
 use fusebox_core::cost;
 use fusebox_run::terminal;
 use fusebox_runtime::{CodeImage, Executable};
+use fusebox_workshop::profile::StepFacts;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Answer, Error};
 use crate::messages::CompileOptions;
 use crate::options::UserOptions;
+use crate::progress::ProgressLine;
 
 /// Environment variable with the path of the program `fusebox`, which serves isolated emitters.
 const SERVER: &str = "FUSEBOX_PROGRAM";
@@ -47,13 +50,32 @@ pub struct Figures {
     pub temporary_bytes: i64,
     /// Bytes of outputs that share memory with arguments.
     pub alias_bytes: i64,
+    /// Facts about the steps, for profiles. The list is empty if the executable comes from the
+    /// cache.
+    pub steps: Vec<StepFacts>,
 }
 
 /// Compiles programs with the options of the environment.
 #[derive(Default)]
 pub struct Compiler {
-    /// The options of programs without options of their own.
-    usual: OnceLock<Answer<Options>>,
+    /// The options of the last program. Most programs have the same options.
+    last: Mutex<Option<KnownOptions>>,
+}
+
+/// Options that were made from the user's options when the stored choices had this version.
+struct KnownOptions {
+    user: UserOptions,
+    version: u64,
+    options: Options,
+}
+
+/// Version of the choices that `fusebox tune` has stored. It increases when this process stores
+/// choices.
+static CHOICES: AtomicU64 = AtomicU64::new(0);
+
+/// States that this process has stored choices of emitters. Later compilations read them.
+pub fn choices_have_changed() {
+    CHOICES.fetch_add(1, Ordering::Relaxed);
 }
 
 impl Compiler {
@@ -61,16 +83,28 @@ impl Compiler {
     pub fn compile(&self, code: &[u8], format: &str, options: &[u8]) -> Answer<Compiled> {
         let source = Source::new(String::from("program"), code.to_vec(), source_format(format)?);
         let given = CompileOptions::read(options)?;
-        let usual = self.usual.get_or_init(|| compilation_options(&UserOptions::of_environment()?));
-        let options = if given.named.is_empty() {
-            usual.clone()?
-        } else {
-            compilation_options(&UserOptions::of_environment()?.with(&given)?)?
-        };
-        let compilation = compile_or_load(&source, &options)?;
-        let figures = figures(&compilation, fingerprint(code, &given));
+        let mut options = self.options(UserOptions::of_environment()?.with(given.texts())?)?;
+        let line = ProgressLine::begin("compiling");
+        options.progress = line.of_compiler();
+        let compilation = compile_or_load(&source, &options);
+        drop(line);
+        let compilation = compilation?;
+        let mut figures = figures(&compilation, fingerprint(code, &given));
+        figures.steps = StepFacts::of(&compilation, &options.device);
         let executable = compilation.executable.ok_or_else(|| Error::internal("the compiler made no executable"))?;
         Ok(Compiled { executable, figures })
+    }
+
+    /// Returns the options of a compilation that the user's options ask for.
+    fn options(&self, user: UserOptions) -> Answer<Options> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = CHOICES.load(Ordering::Relaxed);
+        if let Some(known) = last.as_ref().filter(|known| known.user == user && known.version == version) {
+            return Ok(known.options.clone());
+        }
+        let options = compilation_options(&user, Tuned::Used)?;
+        *last = Some(KnownOptions { user, version, options: options.clone() });
+        Ok(options)
     }
 }
 
@@ -84,10 +118,8 @@ fn source_format(format: &str) -> Answer<Format> {
 
 /// Returns a hash of a program and its options.
 fn fingerprint(code: &[u8], options: &CompileOptions) -> String {
-    let mut named: Vec<(&String, String)> = options.named.iter().map(|(name, value)| (name, value.text())).collect();
-    named.sort();
     let mut hash = Sha256::new().chain_update(env!("CARGO_PKG_VERSION")).chain_update(code);
-    for (name, value) in named {
+    for (name, value) in options.texts() {
         hash = hash.chain_update(name).chain_update([0]).chain_update(value).chain_update([0]);
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
@@ -128,31 +160,50 @@ impl From<ChoiceError> for Error {
     }
 }
 
-/// Returns the options of compilations that the user's options ask for. As on the command line, a
-/// `fusebox.toml` in the working directory or above it applies, and so do the choices of `fusebox
-/// tune`.
-fn compilation_options(user: &UserOptions) -> Answer<Options> {
-    let name = if user.target.is_empty() { "cpu" } else { &user.target };
-    let (target, device) = target(name, None)?;
-    fusebox_lowering::dedicate(&target);
-    let choice = EmitterChoice {
+/// Whether a compilation uses the choices that `fusebox tune` has stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tuned {
+    Used,
+    Unused,
+}
+
+/// The folder that stands for the folder of a module on the command line: a `fusebox.toml` in it or
+/// above it applies.
+pub const FOLDER: &str = ".";
+
+/// Prints a warning.
+pub fn warn(text: &str) {
+    terminal::complain(&format!("fusebox: {text}"));
+}
+
+/// Returns the user's choice of emitters.
+pub fn emitter_choice(user: &UserOptions) -> EmitterChoice {
+    EmitterChoice {
         emitters: user.emitters.clone(),
         load: user.load.clone(),
         config: user.config.clone(),
         server: path_in_variable(SERVER),
         ..EmitterChoice::default()
-    };
-    let mut warn = |text: &str| terminal::complain(&format!("fusebox: {text}"));
-    let folder = Path::new(".");
+    }
+}
+
+/// Returns the dump that the user's options ask for.
+pub fn dump(user: &UserOptions) -> Answer<Dump> {
+    Ok(user.dump_to.as_ref().map(Dump::to).transpose()?.unwrap_or_default())
+}
+
+/// Returns the options of compilations that the user's options ask for.
+pub fn compilation_options(user: &UserOptions, tuned: Tuned) -> Answer<Options> {
+    let (target, device) = target(user.target_name(), None)?;
+    fusebox_lowering::dedicate(&target);
+    let (choice, folder) = (emitter_choice(user), Path::new(FOLDER));
     let emitters = choose(&choice, folder, &mut warn)?;
     let mut options = Options::new(target, device, emitters, Phase::Run);
     options.threads = threads(user.threads);
-    if let Some(folder) = &user.dump_to {
-        options.dump = Dump::to(folder)?;
-    }
+    options.dump = dump(user)?;
     let cached = CacheChoice { cache: user.cache.clone(), ..CacheChoice::default() };
     options.cache = cache(&cached, &choice, folder)?;
-    if let Some(path) = database_path(None) {
+    if let Some(path) = database_path(None).filter(|_| tuned == Tuned::Used) {
         load_tuned(&path, false, &mut options, &mut warn)?;
     }
     Ok(options)

@@ -7,10 +7,12 @@ use fusebox_core::hlo::{ArrayShape, ElementType};
 pub use fusebox_runtime::HostBytes;
 use fusebox_runtime::{
     Buffer, BufferState, Device, Executable, ExecuteOptions, ExecutionThread, ForeignMemory, LoadError,
-    LoadedExecutable, Options, RunError, Target,
+    LoadedExecutable, Options, ResultMemory, RunError, Target,
 };
+use fusebox_workshop::profile::StepFacts;
 
 use crate::error::{Answer, Error};
+use crate::recorder;
 
 /// Target of the custom call by which a program calls Python.
 const PYTHON_CALLBACK: &str = "fusebox_python_callback";
@@ -83,13 +85,13 @@ impl Machine {
     }
 
     /// Loads an executable.
-    pub fn load(&self, executable: Executable) -> Answer<LoadedProgram> {
+    pub fn load(&self, executable: Executable, facts: Arc<[StepFacts]>) -> Answer<LoadedProgram> {
         let calls_python = executable.host_ops.iter().any(|op| op.hlo.contains(PYTHON_CALLBACK));
         let device = match executable.target {
             Target::Cpu => self.device.clone(),
             other => Device::open(other, self.device.options())?,
         };
-        Ok(LoadedProgram { program: LoadedExecutable::load(&device, executable)?, calls_python })
+        Ok(LoadedProgram { program: LoadedExecutable::load(&device, executable)?, calls_python, facts })
     }
 
     /// Returns an array with these elements.
@@ -202,6 +204,8 @@ impl Array {
 pub struct LoadedProgram {
     program: LoadedExecutable,
     calls_python: bool,
+    /// Facts about the steps, for profiles.
+    facts: Arc<[StepFacts]>,
 }
 
 impl LoadedProgram {
@@ -217,10 +221,10 @@ impl LoadedProgram {
     /// itself does not wait for a thread that waits for the function.
     pub fn execute(&self, machine: &Machine, arguments: &[Array], kept: &[usize], ordered: bool) -> Answer<Vec<Array>> {
         let thread = if ordered || self.calls_python { ExecutionThread::Caller } else { ExecutionThread::Automatic };
-        let options = ExecuteOptions { keep: kept, thread, ..ExecuteOptions::default() };
+        let options = ExecuteOptions { keep: kept, thread, results: ResultMemory::Separate };
         if self.program.device().is_same(&machine.device) {
             let buffers: Vec<&Buffer> = arguments.iter().map(|it| &it.buffer).collect();
-            let results = self.program.execute(&buffers, &options)?;
+            let results = self.results(&buffers, &options)?;
             return Ok(results.into_iter().map(|buffer| machine.array(buffer)).collect());
         }
         let to_device = |array: &Array| {
@@ -228,11 +232,19 @@ impl LoadedProgram {
             Ok(Buffer::from_bytes(self.program.device(), *element_type, dims, &array.bytes()?)?)
         };
         let copies = arguments.iter().map(to_device).collect::<Answer<Vec<Buffer>>>()?;
-        let results = self.program.execute(&copies.iter().collect::<Vec<_>>(), &options)?;
+        let results = self.results(&copies.iter().collect::<Vec<_>>(), &options)?;
         let to_host = |result: Buffer| {
             let ArrayShape { element_type, dims, .. } = result.shape();
             machine.copied(*element_type, dims, &result.bytes()?)
         };
         results.into_iter().map(to_host).collect()
+    }
+
+    /// Executes the program. If a profile is recorded, adds the times of the thunks to it.
+    fn results(&self, arguments: &[&Buffer], options: &ExecuteOptions<'_>) -> Answer<Vec<Buffer>> {
+        if recorder::is_active() {
+            return Ok(recorder::execute(&self.program, &self.facts, arguments, options)?);
+        }
+        Ok(self.program.execute(arguments, options)?)
     }
 }

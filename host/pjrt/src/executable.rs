@@ -18,7 +18,7 @@ use crate::messages::CompileOptions;
 use crate::signature::{Signature, ValueType};
 
 /// The beginning of serialised executables, with the version of their format.
-const MAGIC: &[u8] = b"fusebox-pjrt 1\n";
+const MAGIC: &[u8] = b"fusebox-pjrt 2\n";
 
 /// A compiled program of a client.
 pub struct Loaded {
@@ -72,6 +72,7 @@ impl Loaded {
         let device = read.device()?;
         device.map_or(Ok(()), |device| client.device(device).map(|_| ()))?;
         let signature = Signature::of(&executable)?;
+        let facts = figures.steps.as_slice().into();
         Ok(Arc::new(Loaded {
             name: executable.name.clone(),
             lists: Lists::of(&signature, &figures),
@@ -80,7 +81,7 @@ impl Loaded {
             options: options.to_vec(),
             assignment: read.assignment().to_vec(),
             device,
-            program: client.machine.load(executable)?,
+            program: client.machine.load(executable, facts)?,
             client,
             is_deleted: AtomicBool::new(false),
         }))

@@ -11,7 +11,8 @@
 //! client       client, devices, memories                   topology     devices without a client
 //! buffer       arrays of a client                          executable   programs of a client
 //! calls        the functions, by subject                   table        the functions, in order
-//! python       calls of Python functions by programs
+//! python       calls of Python functions by programs        progress     a line about long work
+//! recorder     executions that a profile records            workshop     explain, profile, ab, tune
 //! foreign      calls of functions that users register by `jax.ffi`
 //! ```
 
@@ -28,15 +29,22 @@ mod executable;
 mod foreign;
 mod messages;
 mod options;
+mod progress;
 mod python;
+mod recorder;
 mod signature;
 mod strides;
 mod table;
 mod topology;
+mod workshop;
 
 pub use foreign::{FuseboxRegisterForeignFunction, Stages};
 pub use python::{FuseboxSetPythonCallback, Trampoline};
 pub use table::{Api, NAMES};
+pub use workshop::{
+    FuseboxAb, FuseboxBeginProfile, FuseboxEndProfile, FuseboxExplain, FuseboxFree, FuseboxInterrupt, FuseboxTune,
+    Reply, ToolCall,
+};
 
 /// Returns the table of functions. JAX calls this function once, after it has opened the library.
 #[unsafe(no_mangle)]

@@ -76,6 +76,13 @@ impl OptionValue {
 }
 
 impl CompileOptions {
+    /// Returns the names and values of the user's options, in a fixed order.
+    pub fn texts(&self) -> Vec<(String, String)> {
+        let mut texts: Vec<_> = self.named.iter().map(|(name, value)| (name.clone(), value.text())).collect();
+        texts.sort();
+        texts
+    }
+
     /// Reads the options.
     pub fn read(bytes: &[u8]) -> Answer<CompileOptions> {
         CompileOptions::decode(bytes).map_err(|error| Error::invalid(format!("damaged options: {error}")))

@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 
 use crate::error::{Answer, Error};
-use crate::messages::CompileOptions;
 
 /// The beginning of the names of options in `compiler_options`.
 const PREFIX: &str = "fusebox.";
@@ -62,6 +61,11 @@ fn add<T>(list: &mut Vec<T>, text: &str, part: impl Fn(&str) -> T) -> Result<(),
 }
 
 impl UserOptions {
+    /// Returns the name of the target.
+    pub fn target_name(&self) -> &str {
+        if self.target.is_empty() { "cpu" } else { &self.target }
+    }
+
     /// Reads the environment variables.
     pub fn of_environment() -> Answer<UserOptions> {
         let mut options = UserOptions::default();
@@ -75,13 +79,13 @@ impl UserOptions {
         Ok(options)
     }
 
-    /// Adds the options of one program.
-    pub fn with(mut self, program: &CompileOptions) -> Answer<UserOptions> {
-        for (name, value) in &program.named {
+    /// Adds the options of one program: names and values.
+    pub fn with(mut self, named: impl IntoIterator<Item = (String, String)>) -> Answer<UserOptions> {
+        for (name, value) in named {
             let short = name.strip_prefix(PREFIX);
-            let Some(known) = KNOWN.iter().find(|known| Some(known.name) == short) else { return Err(unknown(name)) };
+            let Some(known) = KNOWN.iter().find(|known| Some(known.name) == short) else { return Err(unknown(&name)) };
             let fault = |reason| Error::invalid(format!("the compiler option {name}: {reason}"));
-            (known.set)(&mut self, &value.text()).map_err(fault)?;
+            (known.set)(&mut self, &value).map_err(fault)?;
         }
         Ok(self)
     }
@@ -89,7 +93,8 @@ impl UserOptions {
 
 fn unknown(name: &str) -> Error {
     let known: Vec<String> = KNOWN.iter().map(|known| format!("{PREFIX}{}", known.name)).collect();
-    Error::invalid(format!("fusebox has no compiler option `{name}`; it has {}", known.join(", ")))
+    // XLA's message begins with the same words, and programs of JAX look for them.
+    Error::invalid(format!("No such compile option: '{name}'; fusebox has {}", known.join(", ")))
 }
 
 #[cfg(test)]
@@ -103,7 +108,7 @@ mod tests {
     fn with(options: &[(&str, OptionKind)]) -> Answer<UserOptions> {
         let named: HashMap<String, OptionValue> =
             options.iter().map(|(name, kind)| (name.to_string(), OptionValue { kind: Some(kind.clone()) })).collect();
-        UserOptions::default().with(&CompileOptions { named, ..CompileOptions::default() })
+        UserOptions::default().with(CompileOptions { named, ..CompileOptions::default() }.texts())
     }
 
     #[test]
@@ -118,7 +123,8 @@ mod tests {
     #[test]
     fn unknown_options_and_values_are_refused() {
         let error = with(&[("xla_no_such_flag", OptionKind::Bool(true))]).unwrap_err();
-        assert!(error.message.contains("no compiler option `xla_no_such_flag`; it has fusebox.target"), "{error}");
+        let expected = "No such compile option: 'xla_no_such_flag'; fusebox has fusebox.target";
+        assert!(error.message.starts_with(expected), "{error}");
         let error = with(&[("fusebox.threads", OptionKind::Text("many".into()))]).unwrap_err();
         assert_eq!(error.message, "the compiler option fusebox.threads: `many` is not a number of threads");
     }

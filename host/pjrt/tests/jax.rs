@@ -4,6 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[allow(dead_code, reason = "other tests use the other libraries")]
+#[path = "../../plugins/tests/boundary/built.rs"]
+mod built;
+
 /// Version of JAX for which the package has been tested.
 const JAX: &str = "0.10.2";
 
@@ -30,6 +34,7 @@ fn programs_of_jax_run() {
         .env("PYTHONPATH", &package)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("FUSEBOX_PJRT_LIBRARY", library())
+        .env("FUSEBOX_TEST_ATTENTION", built::attention())
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -53,7 +53,7 @@ pub unsafe extern "C" fn entry<A: Call>(arguments: *mut A) -> *mut ErrorObject {
         Ok(Ok(())) => return std::ptr::null_mut(),
         Ok(Err(Error { code, message, is_misuse: true })) => Error::new(code, format!("{}: {message}", A::NAME)),
         Ok(Err(error)) => error,
-        Err(panic) => Error::internal(format!("{}: fusebox has a bug: {}", A::NAME, message(&*panic))),
+        Err(panic) => Error::internal(format!("{}: fusebox has a bug: {}", A::NAME, panic_message(&*panic))),
     };
     ErrorObject::of(error)
 }
@@ -74,7 +74,8 @@ unsafe fn guarded<A: Call>(arguments: *mut A) -> Answer {
     outcome
 }
 
-fn message(panic: &(dyn Any + Send)) -> &str {
+/// Returns the message of a panic.
+pub fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown panic")
 }

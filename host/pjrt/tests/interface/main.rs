@@ -8,3 +8,4 @@ mod events;
 mod executables;
 mod objects;
 mod pending;
+mod workshop;
