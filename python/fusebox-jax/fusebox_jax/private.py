@@ -8,6 +8,7 @@ changed, the error names the version and the missing part, and the platform work
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import logging
 
@@ -240,3 +241,52 @@ def _enable_foreign_functions(platform: str, library: str) -> None:
         foreign.register(name, fn, 1 if isinstance(fn, dict) else 0)
     for name, fn, api_version, *_ in xla_client._custom_callback.get(host, ()):
         foreign.register(name, fn, api_version)
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A function as the program that fusebox compiles, and the arguments of the program."""
+
+    name: str
+    artifact: bytes
+    arguments: list[np.ndarray]
+    # Options of the compiler that the function has.
+    options: dict[str, str]
+
+
+def program(platform: str, function, args: tuple, kwargs: dict) -> Program:
+    """Lowers a function for these arguments, as JAX does before it compiles the function."""
+    from jax._src import pjit
+    from jaxlib import _jax
+    from jaxlib.mlir.dialects import stablehlo
+
+    # The first use of a backend registers the platform.
+    jax.devices()
+    jitted = function if hasattr(function, "trace") else jax.jit(function)
+    traced = jitted.trace(*args, **kwargs)
+    lowered = traced.lower(lowering_platforms=(platform,))
+    artifact = _jax.mlir.serialize_portable_artifact(lowered.compiler_ir(), stablehlo.get_current_version(), True)
+    # Arguments that the program does not use are not arguments of the lowered program.
+    flat = pjit._infer_params(jitted._fun, jitted._jit_info, args, kwargs)[1]
+    kept = lowered._lowering.compile_args["kept_var_idx"]
+    arguments = [*lowered._lowering.const_args, *(value for number, value in enumerate(flat) if number in kept)]
+    options = dict(traced._params["compiler_options_kvs"])
+    return Program(
+        name=traced.fun_name,
+        artifact=artifact,
+        arguments=[_array(value) for value in arguments],
+        options={name: option(value) for name, value in options.items()},
+    )
+
+
+def option(value) -> str:
+    """Returns the value of an option as text."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _array(value) -> np.ndarray:
+    """Returns the elements of an argument in row-major order."""
+    if isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    # JAX decides the type of Python's numbers.
+    return np.ascontiguousarray(np.asarray(jax.numpy.asarray(value)))
