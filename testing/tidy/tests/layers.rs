@@ -42,7 +42,7 @@ fn members() -> BTreeMap<String, (PathBuf, BTreeSet<String>)> {
 /// Returns the crates of this workspace on which a crate may depend.
 fn allowed(name: &str) -> &'static [&'static str] {
     match name {
-        "fusebox-hlo" | "fusebox-files" | "fusebox-thunks" | "fusebox-tidy" => &[],
+        "fusebox-hlo" | "fusebox-files" | "fusebox-ptx" | "fusebox-thunks" | "fusebox-tidy" => &[],
         "fusebox-indexing" => &["fusebox-hlo"],
         "fusebox-kernel-ir" => &["fusebox-hlo", "fusebox-indexing"],
         "fusebox-core" => &["fusebox-hlo", "fusebox-indexing", "fusebox-kernel-ir"],

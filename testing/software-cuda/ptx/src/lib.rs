@@ -1,0 +1,28 @@
+//! A strict interpreter of PTX, the assembly language of NVIDIA's GPUs. It executes kernels warp by
+//! warp and reports each behaviour that the PTX manual leaves undefined.
+//!
+//! ```text
+//! device     kinds of GPUs and their limits
+//! stamp      the order of work on streams
+//! fault      what can be wrong, and where
+//! memory     a device's memory with bounds and a shadow of accesses
+//! module     loads text: parsed, checked and decoded kernels
+//! launch     executes a kernel
+//! counts     what a kernel executed
+//! ```
+
+mod counts;
+mod device;
+mod fault;
+mod launch;
+mod memory;
+mod module;
+mod stamp;
+
+pub use counts::{Counts, Executed, Traffic};
+pub use device::DeviceKind;
+pub use fault::{Access, Fault, FaultKind, Place, Space};
+pub use launch::{Launch, Settings, execute};
+pub use memory::{Memory, OutOfMemory};
+pub use module::{Kernel, LoadError, Module, Parameter};
+pub use stamp::Stamp;
