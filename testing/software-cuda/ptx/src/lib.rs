@@ -13,16 +13,21 @@
 
 mod counts;
 mod device;
+mod error;
 mod fault;
 mod launch;
 mod memory;
 mod module;
+mod shadow;
 mod stamp;
+mod text;
+mod works;
 
 pub use counts::{Counts, Executed, Traffic};
 pub use device::DeviceKind;
+pub use error::LoadError;
 pub use fault::{Access, Fault, FaultKind, Place, Space};
 pub use launch::{Launch, Settings, execute};
 pub use memory::{Memory, OutOfMemory};
-pub use module::{Kernel, LoadError, Module, Parameter};
+pub use module::{Kernel, Module, Parameter};
 pub use stamp::Stamp;

@@ -2,19 +2,9 @@
 
 use std::sync::Arc;
 
-use thiserror::Error;
-
 use crate::device::DeviceKind;
+use crate::error::LoadError;
 use crate::memory::Memory;
-
-/// A reason not to load a module.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("line {line}: {message}")]
-pub struct LoadError {
-    /// Line in the text of the module; the first is 1.
-    pub line: u32,
-    pub message: String,
-}
 
 /// A module whose variables have addresses in a device's memory.
 #[derive(Debug)]

@@ -1,0 +1,127 @@
+//! Access to a device's memory by one piece of work.
+
+use std::ops::Range;
+use std::sync::{MutexGuard, PoisonError, RwLockReadGuard};
+
+use super::space::{Addresses, Allocation, PAGE};
+use crate::fault::{FaultKind, Space};
+use crate::shadow::{Actor, Conflict, Page, PageConflict, WARPS};
+use crate::works::Work;
+
+/// Access by one piece of work. No allocation is added or freed meanwhile.
+#[derive(Debug)]
+pub struct Session<'m> {
+    addresses: RwLockReadGuard<'m, Addresses>,
+    pub work: Work,
+}
+
+/// A page of global memory, which no other thread accesses meanwhile.
+pub struct LockedPage<'s> {
+    guard: MutexGuard<'s, Option<Box<Page>>>,
+    /// Address of the page's first byte.
+    start: u64,
+    bytes: usize,
+}
+
+/// The ticks of threads of the driver's own work, which has a single thread.
+const NO_TICKS: [u32; WARPS] = [0; WARPS];
+
+impl<'m> Session<'m> {
+    pub fn new(addresses: RwLockReadGuard<'m, Addresses>, work: Work) -> Session<'m> {
+        Session { addresses, work }
+    }
+
+    /// Returns the thread that makes the accesses of copies and fills.
+    pub fn actor(&self) -> Actor<'_> {
+        Actor { work: &self.work, block: 0, thread: 0, tick: 0, known: &NO_TICKS, is_strong: false }
+    }
+
+    /// Locks the page with a range of bytes, which an aligned access does not leave. `hint` is the
+    /// number of the allocation of a previous access.
+    #[inline]
+    pub fn page(&self, address: u64, bytes: u64, hint: &mut usize) -> Result<LockedPage<'_>, FaultKind> {
+        let allocation = self.addresses.find(address, bytes, hint)?;
+        let number = ((address - allocation.address) / PAGE) as usize;
+        match allocation.pages.get(number) {
+            Some(_) => Ok(locked(allocation, number)),
+            // An access without bytes at the end of an allocation.
+            None => Err(FaultKind::OutOfBounds { space: Space::Global, address, bytes, near: "no bytes".into() }),
+        }
+    }
+
+    /// Applies a function to the pages of a range of bytes. The function gets a page, the range in
+    /// the page, and the range's place in all bytes.
+    pub fn each_page(
+        &self,
+        address: u64,
+        bytes: u64,
+        mut apply: impl FnMut(&mut Page, Range<usize>, usize) -> Result<(), PageConflict>,
+    ) -> Result<(), FaultKind> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let allocation = self.addresses.find(address, bytes, &mut 0)?;
+        let (first, end) = (address - allocation.address, address - allocation.address + bytes);
+        for number in first / PAGE..end.div_ceil(PAGE) {
+            let start = number * PAGE;
+            let range = first.max(start) - start..end.min(start + PAGE) - start;
+            let done = (start + range.start - first) as usize;
+            let mut page = locked(allocation, number as usize);
+            let range = range.start as usize..range.end as usize;
+            let applied = apply(page.page(), range, done);
+            applied.map_err(|conflict| self.fault(allocation.address + start, conflict))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the fault for a conflict in a page that starts at an address.
+    pub fn fault(&self, start: u64, (offset, conflict): PageConflict) -> FaultKind {
+        let (space, address) = (Space::Global, start + offset as u64);
+        match conflict {
+            Conflict::Uninitialized => FaultKind::Uninitialized { space, address },
+            Conflict::Race { access, other, by } => {
+                FaultKind::Race { space, address, access, other: by.describe(other) }
+            }
+            Conflict::AcrossWorks { access, other, id } => {
+                let own = self.work.on_stream();
+                let earlier = self.work.unordered(id).unwrap_or(own);
+                FaultKind::RaceAcrossStreams {
+                    address,
+                    access,
+                    stream: own.stream,
+                    position: own.position,
+                    other,
+                    other_stream: earlier.stream,
+                    other_position: earlier.position,
+                }
+            }
+        }
+    }
+}
+
+/// Locks a page, and creates it if this is its first access.
+fn locked(allocation: &Allocation, number: usize) -> LockedPage<'_> {
+    let guard = allocation.pages[number].lock().unwrap_or_else(PoisonError::into_inner);
+    let start = allocation.address + number as u64 * PAGE;
+    LockedPage { guard, start, bytes: allocation.page_bytes(number) }
+}
+
+impl LockedPage<'_> {
+    pub fn page(&mut self) -> &mut Page {
+        let bytes = self.bytes;
+        self.guard.get_or_insert_with(|| Box::new(Page::new(bytes)))
+    }
+
+    /// Returns the place of a range of bytes in the page, or `None` if the page does not contain it.
+    #[inline]
+    pub fn offset(&self, address: u64, bytes: u64) -> Option<usize> {
+        let offset = address.wrapping_sub(self.start);
+        let is_inside = offset < self.bytes as u64 && bytes <= self.bytes as u64 - offset;
+        is_inside.then_some(offset as usize)
+    }
+
+    /// Returns the address of the first byte.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+}
