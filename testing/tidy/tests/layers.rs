@@ -44,6 +44,7 @@ fn allowed(name: &str) -> &'static [&'static str] {
     match name {
         "fusebox-hlo" | "fusebox-files" | "fusebox-ptx" | "fusebox-thunks" | "fusebox-tidy" => &[],
         "fusebox-indexing" => &["fusebox-hlo"],
+        "software-cuda" => &["fusebox-ptx"],
         "fusebox-kernel-ir" => &["fusebox-hlo", "fusebox-indexing"],
         "fusebox-core" => &["fusebox-hlo", "fusebox-indexing", "fusebox-kernel-ir"],
         "fusebox-lowering" => &["fusebox-core", "fusebox-kernel-text", "fusebox-thunks"],

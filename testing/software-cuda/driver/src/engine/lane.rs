@@ -1,0 +1,83 @@
+//! A lane: a queue of work that is executed in order.
+
+use std::collections::VecDeque;
+
+use super::clock::Clock;
+
+/// What a lane's work is ordered with besides the earlier work of the lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneKind {
+    /// The default stream of a context: ordered with all blocking streams of the context.
+    Default,
+    /// A stream that is ordered with the default stream of its context.
+    Blocking,
+    /// A stream, or a branch of a graph, that is ordered with nothing else.
+    Free,
+}
+
+/// Which piece of work this is, and what is ordered before it.
+#[derive(Clone, Debug)]
+pub struct Ticket {
+    pub lane: u32,
+    pub position: u64,
+    /// The work that is ordered before this work, without this work.
+    pub before: Clock,
+}
+
+impl Ticket {
+    /// Returns the clock that contains this work and all work before it.
+    pub fn after(&self) -> Clock {
+        let mut clock = self.before.clone();
+        clock.raise(self.lane, self.position);
+        clock
+    }
+}
+
+/// Work that waits in a lane.
+#[derive(Debug)]
+pub struct Waiting<T> {
+    /// The number of pieces of work that were issued to any lane before.
+    pub order: u64,
+    pub ticket: Ticket,
+    pub task: T,
+}
+
+/// A queue of work, in the order of execution.
+#[derive(Debug)]
+pub struct Lane<T> {
+    /// The number of the context, whose default stream orders the lane.
+    pub context: usize,
+    pub kind: LaneKind,
+    pub queue: VecDeque<Waiting<T>>,
+    /// What the next work of the lane must wait for besides earlier work of the lane.
+    pub before_next: Clock,
+    /// The position of the last work that was issued.
+    pub issued: u64,
+    /// The position of the last work that is finished.
+    pub finished: u64,
+    /// Whether a thread executes work of the lane now.
+    pub is_running: bool,
+    /// Whether the stream is destroyed, so that a new stream can have this lane when it is empty.
+    pub is_closed: bool,
+}
+
+impl<T> Lane<T> {
+    pub fn new(context: usize, kind: LaneKind) -> Lane<T> {
+        Lane {
+            context,
+            kind,
+            queue: VecDeque::new(),
+            before_next: Clock::default(),
+            issued: 0,
+            finished: 0,
+            is_running: false,
+            is_closed: false,
+        }
+    }
+
+    /// Whether a new stream can have the lane. The positions go on, so the work of the new stream
+    /// is ordered after the work of the old stream.
+    pub fn is_vacant(&self) -> bool {
+        self.is_closed && self.issued == self.finished
+    }
+}

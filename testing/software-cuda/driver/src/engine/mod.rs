@@ -1,0 +1,221 @@
+//! The engine: executes the work of all streams, in any order that streams and events allow.
+//!
+//! ```text
+//! clock.rs   vector clocks, which say what is ordered before what
+//! lane.rs    the queue of one stream
+//! random.rs  random numbers from a seed
+//! ```
+//!
+//! Calls only issue work. A call that waits executes work on the calling thread, until what it
+//! waits for is finished. So work starts as late as possible, the order of execution depends on
+//! the seed alone, and a program that forgets to wait sees what it would see on a slow GPU.
+
+mod clock;
+mod lane;
+mod random;
+
+pub use clock::Clock;
+pub use lane::{LaneKind, Ticket};
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use lane::{Lane, Waiting};
+use random::Random;
+
+/// The most work that waits in one lane. A call that issues more executes some first.
+const LONGEST_QUEUE: usize = 1024;
+
+/// Work that the engine executes.
+pub trait Task {
+    /// Executes the work. The ticket says which work is ordered before.
+    fn perform(self, ticket: &Ticket);
+}
+
+/// Executes the work of all streams.
+#[derive(Debug)]
+pub struct Engine<T> {
+    state: Mutex<State<T>>,
+    /// Notified when work is finished.
+    progress: Condvar,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    lanes: Vec<Lane<T>>,
+    /// The work for whose end the host has waited. The host's later calls are ordered after it.
+    host: Clock,
+    /// The number of pieces of work issued so far.
+    issued: u64,
+    /// Draws the lane that goes on. Without it, work is executed in the order of issue.
+    random: Option<Random>,
+}
+
+impl<T: Task> Engine<T> {
+    /// Returns an engine without work. Without seed, the engine executes work in the order of issue.
+    pub fn new(seed: Option<u64>) -> Engine<T> {
+        let state = State { lanes: Vec::new(), host: Clock::default(), issued: 0, random: seed.map(Random::new) };
+        Engine { state: Mutex::new(state), progress: Condvar::new() }
+    }
+
+    /// Returns a lane for a new stream of a context.
+    pub fn open(&self, context: usize, kind: LaneKind) -> u32 {
+        let mut state = self.lock();
+        let lane = match state.lanes.iter().position(Lane::is_vacant) {
+            Some(vacant) => {
+                let positions = state.lanes[vacant].issued;
+                state.lanes[vacant] = Lane { issued: positions, finished: positions, ..Lane::new(context, kind) };
+                vacant
+            }
+            None => {
+                state.lanes.push(Lane::new(context, kind));
+                state.lanes.len() - 1
+            }
+        };
+        lane as u32
+    }
+
+    /// Gives a lane up. Work that waits in the lane will still be executed.
+    pub fn close(&self, lane: u32) {
+        self.lock().lanes[lane as usize].is_closed = true;
+    }
+
+    /// Issues work to a lane, and returns the clock that contains this work. The work waits for the
+    /// clock `after` besides the earlier work of the lane.
+    pub fn issue(&self, lane: u32, after: &Clock, task: T) -> Clock {
+        let mut state = self.lock();
+        while state.lanes[lane as usize].queue.len() >= LONGEST_QUEUE {
+            state = self.step(state);
+        }
+        let before = {
+            let mut before = state.marked(lane);
+            before.join(&state.host);
+            before.join(after);
+            before
+        };
+        state.issued += 1;
+        let order = state.issued;
+        let queue = &mut state.lanes[lane as usize];
+        queue.issued += 1;
+        let ticket = Ticket { lane, position: queue.issued, before };
+        let after = ticket.after();
+        queue.queue.push_back(Waiting { order, ticket, task });
+        after
+    }
+
+    /// Returns the clock that contains all work that was issued to a lane, and all work that the
+    /// lane's next work must wait for.
+    pub fn mark(&self, lane: u32) -> Clock {
+        self.lock().marked(lane)
+    }
+
+    /// Makes the next work of a lane wait for all work in a clock.
+    pub fn wait(&self, lane: u32, clock: &Clock) {
+        self.lock().lanes[lane as usize].before_next.join(clock);
+    }
+
+    /// Returns the clock that contains all work that was issued to the lanes of a context.
+    pub fn mark_context(&self, context: usize) -> Clock {
+        let state = self.lock();
+        let mut clock = Clock::default();
+        for (number, lane) in state.lanes.iter().enumerate().filter(|(_, lane)| lane.context == context) {
+            clock.raise(number as u32, lane.issued);
+        }
+        clock
+    }
+
+    /// Executes work until all work in a clock is finished. The host's later calls are ordered after
+    /// this work.
+    pub fn finish(&self, clock: &Clock) {
+        self.run_until(clock).host.join(clock);
+    }
+
+    /// Executes work until all work in a clock is finished, while the host goes on.
+    pub fn finish_in_background(&self, clock: &Clock) {
+        drop(self.run_until(clock));
+    }
+
+    fn run_until(&self, clock: &Clock) -> MutexGuard<'_, State<T>> {
+        let mut state = self.lock();
+        while !state.has_finished(clock) {
+            state = self.step(state);
+        }
+        state
+    }
+
+    /// Whether all work in a clock is finished. If not, executes one piece of work, so that a
+    /// program that asks repeatedly sees progress.
+    pub fn poll(&self, clock: &Clock) -> bool {
+        let mut state = self.lock();
+        if !state.has_finished(clock) {
+            drop(self.step(state));
+            return false;
+        }
+        state.host.join(clock);
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Executes one piece of work, or waits until another thread has executed one. There must be
+    /// unfinished work. Work waits only for work that was issued before, so some work can start.
+    fn step<'s>(&'s self, mut state: MutexGuard<'s, State<T>>) -> MutexGuard<'s, State<T>> {
+        let Some(Waiting { ticket, task, .. }) = state.start() else {
+            return self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(state);
+        task.perform(&ticket);
+        let mut state = self.lock();
+        let lane = &mut state.lanes[ticket.lane as usize];
+        lane.is_running = false;
+        lane.finished = ticket.position;
+        self.progress.notify_all();
+        state
+    }
+}
+
+impl<T> State<T> {
+    /// Returns the clock of all work that is ordered before the next work of a lane.
+    fn marked(&self, lane: u32) -> Clock {
+        let this = &self.lanes[lane as usize];
+        let mut clock = this.before_next.clone();
+        clock.raise(lane, this.issued);
+        let ordered_with = match this.kind {
+            LaneKind::Default => LaneKind::Blocking,
+            LaneKind::Blocking => LaneKind::Default,
+            LaneKind::Free => return clock,
+        };
+        for (number, other) in self.lanes.iter().enumerate() {
+            if other.context == this.context && other.kind == ordered_with {
+                clock.join(&other.before_next);
+                clock.raise(number as u32, other.issued);
+            }
+        }
+        clock
+    }
+
+    fn has_finished(&self, clock: &Clock) -> bool {
+        self.lanes.iter().enumerate().all(|(number, lane)| clock.position(number as u32) <= lane.finished)
+    }
+
+    /// Takes work whose predecessors are finished out of its lane. Returns `None` if there is none.
+    fn start(&mut self) -> Option<Waiting<T>> {
+        let ready = |(number, lane): (usize, &Lane<T>)| {
+            let first = lane.queue.front().filter(|first| !lane.is_running && self.has_finished(&first.ticket.before));
+            first.map(|first| (number, first.order))
+        };
+        let ready: Vec<(usize, u64)> = self.lanes.iter().enumerate().filter_map(ready).collect();
+        let lane = match &mut self.random {
+            Some(random) if !ready.is_empty() => ready[random.below(ready.len())].0,
+            _ => ready.iter().min_by_key(|(_, order)| *order)?.0,
+        };
+        let lane = &mut self.lanes[lane];
+        let work = lane.queue.pop_front()?;
+        lane.is_running = true;
+        Some(work)
+    }
+}
+
+#[cfg(test)]
+mod tests;

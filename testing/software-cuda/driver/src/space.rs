@@ -1,0 +1,86 @@
+//! The part of a context that work on streams touches: its memory and its first error.
+
+use std::sync::{Arc, OnceLock};
+
+use fusebox_ptx::{Fault, FaultKind, Memory, Settings, Stamp};
+
+use crate::counts::KernelCounts;
+use crate::device::Device;
+use crate::engine::Ticket;
+use crate::reporter::Reporter;
+use crate::status::{Answer, Status};
+
+/// The memory of a context and its first error.
+#[derive(Debug)]
+pub struct Space {
+    /// The number of the context.
+    pub number: usize,
+    pub device: Arc<Device>,
+    pub memory: Memory,
+    pub reporter: Arc<Reporter>,
+    pub counts: Arc<KernelCounts>,
+    /// How the interpreter executes kernels.
+    pub settings: Settings,
+    /// The error that all later calls return.
+    failure: OnceLock<Status>,
+}
+
+impl Space {
+    pub fn new(
+        number: usize,
+        device: Arc<Device>,
+        reporter: Arc<Reporter>,
+        counts: Arc<KernelCounts>,
+        settings: Settings,
+    ) -> Space {
+        let memory = Memory::new(device.memory);
+        Space { number, device, memory, reporter, counts, settings, failure: OnceLock::new() }
+    }
+
+    /// Returns the first error of the context, if there is one.
+    pub fn check(&self) -> Answer {
+        self.failure.get().map_or(Ok(()), |status| Err(*status))
+    }
+
+    /// Reports an error that sticks to the context. Later errors are consequences, and are not
+    /// reported.
+    pub fn fail(&self, status: Status, report: &str) {
+        if self.failure.set(status).is_ok() {
+            let name = status.name().trim_end_matches('\0');
+            self.reporter.report(&format!("{report}\n  every later call in this context returns {name}"));
+        }
+    }
+
+    /// Reports a fault that sticks to the context.
+    pub fn fault(&self, fault: &Fault) {
+        self.fail(status(&fault.kind), &fault.to_string());
+    }
+
+    /// Allocates memory, which holds no values.
+    pub fn allocate(&self, bytes: u64) -> Answer<u64> {
+        self.check()?;
+        if bytes == 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        self.memory.allocate(bytes, ALIGNMENT).map_err(|_| Status::OUT_OF_MEMORY)
+    }
+}
+
+/// The alignment of allocations.
+const ALIGNMENT: u64 = 256;
+
+/// Says for the shadow of memory which work accesses it.
+pub fn stamp(ticket: &Ticket) -> Stamp {
+    Stamp { stream: ticket.lane, position: ticket.position, clock: ticket.before.positions() }
+}
+
+/// Returns the status that a GPU would give, or for faults that a GPU does not notice, the status of
+/// a failed launch.
+fn status(kind: &FaultKind) -> Status {
+    match kind {
+        FaultKind::OutOfBounds { .. } | FaultKind::UseAfterFree { .. } => Status::ILLEGAL_ADDRESS,
+        FaultKind::Misaligned { .. } => Status::MISALIGNED_ADDRESS,
+        FaultKind::Trap => Status::ASSERT,
+        _ => Status::LAUNCH_FAILED,
+    }
+}

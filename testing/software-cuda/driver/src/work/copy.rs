@@ -1,0 +1,160 @@
+//! Copies between memory of the host and memory of devices, and fills.
+
+use std::sync::Arc;
+
+use fusebox_ptx::Fault;
+
+use crate::engine::Ticket;
+use crate::space::{Space, stamp};
+
+/// A copy of a box of bytes.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    pub from: Side,
+    pub to: Side,
+    /// Bytes of a row, rows of a plane, and planes.
+    pub extent: [u64; 3],
+}
+
+/// One side of a copy.
+#[derive(Clone, Debug)]
+pub struct Side {
+    pub place: Place,
+    /// Distance in bytes from one row to the next, and from one plane to the next.
+    pub pitch: [u64; 2],
+}
+
+/// The place where the bytes of a copy begin.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// Memory of a device.
+    Device(Arc<Space>, u64),
+    /// Memory of the host, which the copy reads or writes when it is executed.
+    Host(HostAddress),
+    /// Bytes of the host that the driver has read when the copy was issued.
+    Staged(Arc<[u8]>),
+}
+
+/// An address of the host's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostAddress(pub usize);
+
+impl HostAddress {
+    /// Reads bytes of the host's memory.
+    fn read(self, offset: u64, bytes: &mut [u8]) {
+        // SAFETY: the caller of the driver passed an address and a size of memory that it may read
+        // and promised that the memory stays valid until the copy is executed.
+        unsafe {
+            std::ptr::copy_nonoverlapping((self.0 as *const u8).add(offset as usize), bytes.as_mut_ptr(), bytes.len())
+        }
+    }
+
+    /// Writes bytes of the host's memory.
+    fn write(self, offset: u64, bytes: &[u8]) {
+        // SAFETY: as in `read`; the caller may write the memory.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), (self.0 as *mut u8).add(offset as usize), bytes.len()) }
+    }
+}
+
+impl Side {
+    /// Returns a side whose bytes lie without gaps.
+    pub fn linear(place: Place) -> Side {
+        Side { place, pitch: [0; 2] }
+    }
+
+    fn offset(&self, row: u64, plane: u64) -> u64 {
+        row * self.pitch[0] + plane * self.pitch[1]
+    }
+}
+
+impl Copy {
+    /// Returns a copy of bytes without gaps.
+    pub fn linear(from: Place, to: Place, bytes: u64) -> Copy {
+        Copy { from: Side::linear(from), to: Side::linear(to), extent: [bytes, 1, 1] }
+    }
+
+    /// Whether the copy moves no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.extent.contains(&0)
+    }
+
+    /// Returns the copy with the host's bytes read now, if it reads bytes of the host.
+    pub fn staged(self) -> Copy {
+        let Place::Host(address) = self.from.place else { return self };
+        let [width, rows, planes] = self.extent;
+        let mut bytes = vec![0; (width * rows * planes) as usize];
+        for (number, bytes) in bytes.chunks_exact_mut(width.max(1) as usize).enumerate() {
+            let (row, plane) = (number as u64 % rows, number as u64 / rows);
+            address.read(self.from.offset(row, plane), bytes);
+        }
+        Copy { from: Side { place: Place::Staged(bytes.into()), pitch: [width, width * rows] }, ..self }
+    }
+
+    /// Executes the copy.
+    pub fn perform(&self, ticket: &Ticket) -> Result<(), Fault> {
+        let [width, rows, planes] = self.extent;
+        for plane in 0..planes {
+            for row in 0..rows {
+                self.copy_row(width, self.from.offset(row, plane), self.to.offset(row, plane), ticket)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_row(&self, width: u64, from: u64, to: u64, ticket: &Ticket) -> Result<(), Fault> {
+        let stamp = stamp(ticket);
+        if let (Place::Device(space, source), Place::Device(other, target)) = (&self.from.place, &self.to.place)
+            && Arc::ptr_eq(space, other)
+        {
+            return space.memory.copy(source + from, target + to, width, &stamp);
+        }
+        let mut read = Vec::new();
+        let bytes = match &self.from.place {
+            Place::Staged(bytes) => &bytes[from as usize..][..width as usize],
+            Place::Device(space, address) => {
+                read.resize(width as usize, 0);
+                space.memory.read(address + from, &mut read, &stamp)?;
+                &read
+            }
+            Place::Host(address) => {
+                read.resize(width as usize, 0);
+                address.read(from, &mut read);
+                &read
+            }
+        };
+        match &self.to.place {
+            Place::Device(space, address) => space.memory.write(address + to, bytes, &stamp),
+            Place::Host(address) => {
+                address.write(to, bytes);
+                Ok(())
+            }
+            // No call makes a copy that writes bytes that the driver holds.
+            Place::Staged(_) => Ok(()),
+        }
+    }
+}
+
+/// A fill of memory with one value.
+#[derive(Clone, Copy, Debug)]
+pub struct Fill {
+    pub address: u64,
+    /// The value, of which the first `width` bytes are written.
+    pub value: u32,
+    /// Bytes of an element: 1, 2 or 4.
+    pub width: u32,
+    /// Elements of a row, and rows.
+    pub extent: [u64; 2],
+    /// Distance in bytes from one row to the next.
+    pub pitch: u64,
+}
+
+impl Fill {
+    /// Executes the fill.
+    pub fn perform(&self, space: &Space, ticket: &Ticket) -> Result<(), Fault> {
+        let bytes = self.value.to_le_bytes();
+        let pattern = &bytes[..self.width as usize];
+        let stamp = stamp(ticket);
+        (0..self.extent[1])
+            .try_for_each(|row| space.memory.fill(self.address + row * self.pitch, pattern, self.extent[0], &stamp))
+    }
+}
