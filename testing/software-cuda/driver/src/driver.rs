@@ -267,7 +267,7 @@ impl Driver {
                 let captures = |stream: &Stream| {
                     stream.is_blocking()
                         && Arc::ptr_eq(&stream.space, &context.space)
-                        && stream.capture().is_some_and(|session| session.mode != Mode::Relaxed)
+                        && stream.capture().is_some()
                 };
                 if self.streams.all().iter().any(|(_, stream)| captures(stream)) {
                     return Err(Status::STREAM_CAPTURE_IMPLICIT);

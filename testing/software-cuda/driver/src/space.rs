@@ -51,9 +51,9 @@ impl Space {
         }
     }
 
-    /// Reports a fault that sticks to the context.
-    pub fn fault(&self, fault: &Fault) {
-        self.fail(status(&fault.kind), &fault.to_string());
+    /// Reports a fault of work, which sticks to the context.
+    pub fn fault(&self, fault: &Fault, work: &str) {
+        self.fail(status(&fault.kind), &format!("{fault}\n  during {work}"));
     }
 
     /// Allocates memory, which holds no values.

@@ -1,5 +1,6 @@
 //! Copies between memory of the host and memory of devices, and fills.
 
+use std::fmt;
 use std::sync::Arc;
 
 use fusebox_ptx::Fault;
@@ -134,6 +135,24 @@ impl Copy {
     }
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Place::Device(_, address) => write!(f, "{address:#x} on the device"),
+            Place::Host(address) => write!(f, "{:#x} on the host", address.0),
+            Place::Staged(_) => f.write_str("the host"),
+        }
+    }
+}
+
+impl fmt::Display for Copy {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let [width, rows, planes] = self.extent;
+        let (bytes, from, to) = (width * rows * planes, &self.from.place, &self.to.place);
+        write!(f, "the copy of {bytes} bytes from {from} to {to}")
+    }
+}
+
 /// A fill of memory with one value.
 #[derive(Clone, Copy, Debug)]
 pub struct Fill {
@@ -146,6 +165,13 @@ pub struct Fill {
     pub extent: [u64; 2],
     /// Distance in bytes from one row to the next.
     pub pitch: u64,
+}
+
+impl fmt::Display for Fill {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let [columns, rows] = self.extent;
+        write!(f, "the fill of {} bytes at {:#x}", u64::from(self.width) * columns * rows, self.address)
+    }
 }
 
 impl Fill {

@@ -12,6 +12,7 @@ pub use copy::{Copy, Fill, HostAddress, Place, Side};
 pub use launch::{Launch, Shape};
 
 use std::ffi::c_void;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -76,6 +77,20 @@ pub fn is_in_host_call() -> bool {
     IN_HOST_CALL.get()
 }
 
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Work::Launch(launch) => write!(f, "the launch of kernel {}", launch.function.kernel.name),
+            Work::Copy(copy) => write!(f, "{copy}"),
+            Work::Fill(fill) => write!(f, "{fill}"),
+            Work::Free(address) => write!(f, "the free of {address:#x}"),
+            Work::Record(_) => f.write_str("the recording of an event"),
+            Work::Call(_) => f.write_str("a call of the host"),
+            Work::Nothing => f.write_str("an empty node"),
+        }
+    }
+}
+
 /// Work and the context that executes it.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -104,7 +119,7 @@ impl Job {
             Work::Nothing => Ok(()),
         };
         if let Err(fault) = done {
-            space.fault(&fault);
+            space.fault(&fault, &self.work.to_string());
         }
     }
 }

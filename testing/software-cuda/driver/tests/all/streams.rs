@@ -1,0 +1,130 @@
+//! Streams and events, and races that they do not prevent.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::cuda::*;
+
+#[test]
+fn an_event_orders_the_work_of_two_streams() {
+    let _context = Context::new();
+    let (address, event) = (allocate(4), event());
+    let [first, second] = [stream(), stream()];
+    fill(address, 1, 1, first).unwrap();
+    cuEventRecord(event, first).unwrap();
+    cuStreamWaitEvent(second, event, 0).unwrap();
+    fill(address, 2, 1, second).unwrap();
+    cuStreamSynchronize(second).unwrap();
+    assert_eq!(words(address, 1), Ok(vec![2]));
+}
+
+#[test]
+fn unordered_work_on_the_same_bytes_is_a_race() {
+    let _context = Context::new();
+    let address = allocate(8);
+    let [first, second] = [stream(), stream()];
+    fill(address, 1, 2, first).unwrap();
+    fill(address + 4, 2, 1, second).unwrap();
+    assert_eq!(cuCtxSynchronize(), Err(LAUNCH_FAILED));
+}
+
+#[test]
+fn unordered_work_on_different_bytes_is_no_race() {
+    let _context = Context::new();
+    let address = allocate(8);
+    let [first, second] = [stream(), stream()];
+    fill(address, 1, 1, first).unwrap();
+    fill(address + 4, 2, 1, second).unwrap();
+    cuCtxSynchronize().unwrap();
+    assert_eq!(words(address, 2), Ok(vec![1, 2]));
+}
+
+#[test]
+fn an_event_that_is_recorded_too_early_orders_too_little() {
+    let _context = Context::new();
+    let (address, event) = (allocate(4), event());
+    let [first, second] = [stream(), stream()];
+    cuEventRecord(event, first).unwrap();
+    fill(address, 1, 1, first).unwrap();
+    cuStreamWaitEvent(second, event, 0).unwrap();
+    fill(address, 2, 1, second).unwrap();
+    assert_eq!(cuCtxSynchronize(), Err(LAUNCH_FAILED));
+}
+
+#[test]
+fn a_free_that_is_not_ordered_after_a_read_is_a_race() {
+    let _context = Context::new();
+    let (address, other) = (allocate(4), allocate(4));
+    let [first, second] = [stream(), stream()];
+    fill(address, 1, 1, 0).unwrap();
+    cuCtxSynchronize().unwrap();
+    cuMemcpyDtoDAsync_v2(other, address, 4, first).unwrap();
+    cuMemFreeAsync(address, second).unwrap();
+    assert!(cuCtxSynchronize().is_err());
+}
+
+#[test]
+fn a_host_that_waits_orders_two_streams() {
+    let _context = Context::new();
+    let address = allocate(4);
+    let [first, second] = [stream(), stream()];
+    fill(address, 1, 1, first).unwrap();
+    while let Err(error) = cuStreamQuery(first) {
+        assert_eq!(error, NOT_READY);
+    }
+    fill(address, 2, 1, second).unwrap();
+    cuCtxSynchronize().unwrap();
+    assert_eq!(words(address, 1), Ok(vec![2]));
+}
+
+#[test]
+fn the_default_stream_is_ordered_with_blocking_streams_alone() {
+    let _context = Context::new();
+    let address = allocate(4);
+    let blocking = made(|stream| cuStreamCreate(stream, 0)).unwrap();
+    fill(address, 1, 1, blocking).unwrap();
+    fill(address, 2, 1, 0).unwrap();
+    fill(address, 3, 1, blocking).unwrap();
+    cuCtxSynchronize().unwrap();
+    assert_eq!(words(address, 1), Ok(vec![3]));
+    fill(address, 4, 1, stream()).unwrap();
+    fill(address, 5, 1, 0).unwrap();
+    assert_eq!(cuCtxSynchronize(), Err(LAUNCH_FAILED));
+}
+
+#[test]
+fn events_measure_time_when_they_are_finished() {
+    let _context = Context::new();
+    let [from, to] = [event(), event()];
+    let stream = stream();
+    let elapsed = || made(|milliseconds| cuEventElapsedTime(milliseconds, from, to));
+    assert_eq!(elapsed(), Err(INVALID_HANDLE));
+    cuEventRecord(from, stream).unwrap();
+    cuEventRecord(to, stream).unwrap();
+    assert_eq!(elapsed(), Err(NOT_READY));
+    assert_eq!(cuEventQuery(to), Err(NOT_READY));
+    cuEventSynchronize(to).unwrap();
+    cuEventQuery(to).unwrap();
+    assert!(elapsed().unwrap() >= 0.0);
+    let untimed = made(|event| cuEventCreate(event, 2)).unwrap();
+    cuEventRecord(untimed, stream).unwrap();
+    assert_eq!(made(|milliseconds| cuEventElapsedTime(milliseconds, from, untimed)), Err(INVALID_HANDLE));
+}
+
+static CALLED: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn note(argument: *mut c_void) {
+    // The driver must refuse calls by functions that it calls.
+    let refused = cuCtxSynchronize() == Err(800);
+    CALLED.store(argument as u32 + u32::from(refused), Ordering::SeqCst);
+}
+
+#[test]
+fn a_stream_calls_a_function_of_the_host_without_a_call_that_waits() {
+    let _context = Context::new();
+    cuLaunchHostFunc(stream(), note, 41 as *mut c_void).unwrap();
+    while CALLED.load(Ordering::SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(CALLED.load(Ordering::SeqCst), 42);
+}
