@@ -11,13 +11,17 @@
 //! counts     what a kernel executed
 //! ```
 
+mod code;
 mod counts;
+mod decode;
 mod device;
 mod error;
+mod execute;
 mod fault;
 mod launch;
 mod memory;
 mod module;
+mod numbers;
 mod shadow;
 mod stamp;
 mod text;

@@ -25,6 +25,8 @@ enum Entry {
     },
     /// Two ids, whose accesses are not ordered.
     Both(u32, u32),
+    /// Work that is ordered before all other work, such as the load of a module.
+    First,
 }
 
 /// The id of no work.
@@ -63,6 +65,13 @@ impl Works {
         let ordered_below = ordered_below.unwrap_or(id);
         Work { id, ordered_below, stamp: stamp.clone(), joined: Mutex::default(), works: self.clone() }
     }
+
+    /// Registers a piece of work that is ordered before all other work.
+    pub fn begin_first(&self) -> Work {
+        let id = self.0.write().unwrap_or_else(PoisonError::into_inner).push(Entry::First);
+        let stamp = Stamp::in_order(0);
+        Work { id, ordered_below: id, stamp, joined: Mutex::default(), works: self.clone() }
+    }
 }
 
 impl Table {
@@ -89,7 +98,7 @@ impl Table {
 
     fn is_before(&self, id: u32, stamp: &Stamp) -> bool {
         match id.checked_sub(1).and_then(|at| self.entries.get(at as usize)) {
-            None => true,
+            None | Some(Entry::First) => true,
             Some(Entry::One { stream, position }) => stamp.follows(*stream, *position),
             Some(&Entry::Both(left, right)) => self.is_before(left, stamp) && self.is_before(right, stamp),
         }
@@ -101,6 +110,7 @@ impl Table {
             Entry::One { stream, position } => {
                 (!stamp.follows(stream, position)).then_some(OnStream { stream, position })
             }
+            Entry::First => None,
             Entry::Both(left, right) => self.unordered(left, stamp).or_else(|| self.unordered(right, stamp)),
         }
     }

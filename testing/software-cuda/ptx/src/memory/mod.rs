@@ -56,14 +56,10 @@ impl Memory {
     pub fn free(&self, address: u64, when: &Stamp) -> Result<(), Fault> {
         let work = self.works.begin(when);
         let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(allocation) = addresses.starting_at(address) else {
+        let Some(pages) = addresses.free(address) else {
             let message = format!("{address:#x} is freed, but is not the start of a live allocation");
             return Err(Fault::of_driver(FaultKind::Undefined { message }));
         };
-        allocation.is_freed = true;
-        let bytes = allocation.bytes;
-        let pages = std::mem::take(&mut allocation.pages);
-        addresses.used -= bytes;
         if work.is_after_all() {
             return Ok(());
         }
@@ -85,6 +81,21 @@ impl Memory {
     ) -> std::sync::RwLockReadGuard<'m, Addresses> {
         drop(writing);
         self.addresses.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates memory for a variable of a module, and writes its initial value.
+    pub(crate) fn allocate_variable(&self, bytes: &[u8], alignment: u64) -> Result<u64, OutOfMemory> {
+        let address = self.allocate(bytes.len() as u64, alignment)?;
+        let addresses = self.addresses.read().unwrap_or_else(PoisonError::into_inner);
+        // The allocation is new, so nothing conflicts.
+        _ = write(&Session::new(addresses, self.works.begin_first()), address, bytes);
+        Ok(address)
+    }
+
+    /// Frees the memory of a variable. The driver unloads a module when all its kernels have ended.
+    pub(crate) fn free_variable(&self, address: u64) {
+        let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
+        addresses.free(address);
     }
 
     /// Begins a piece of work.

@@ -33,7 +33,15 @@ impl<'m> Session<'m> {
 
     /// Returns the thread that makes the accesses of copies and fills.
     pub fn actor(&self) -> Actor<'_> {
-        Actor { work: &self.work, block: 0, thread: 0, tick: 0, known: &NO_TICKS, is_strong: false }
+        Actor {
+            work: &self.work,
+            block: 0,
+            thread: 0,
+            tick: 0,
+            known: &NO_TICKS,
+            is_strong: false,
+            is_invariant: false,
+        }
     }
 
     /// Locks the page with a range of bytes, which an aligned access does not leave. `hint` is the

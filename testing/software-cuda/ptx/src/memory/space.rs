@@ -31,9 +31,11 @@ pub struct Allocation {
     pub address: u64,
     pub bytes: u64,
     pub is_freed: bool,
-    /// `None` until the first access.
-    pub pages: Box<[Mutex<Option<Box<Page>>>]>,
+    pub pages: Pages,
 }
+
+/// The pages of an allocation. A page is `None` until the first access.
+pub type Pages = Box<[Mutex<Option<Box<Page>>>]>;
 
 impl Default for Addresses {
     fn default() -> Addresses {
@@ -71,10 +73,14 @@ impl Addresses {
         Ok(&self.allocations[number])
     }
 
-    /// Returns the live allocation that starts at an address.
-    pub fn starting_at(&mut self, address: u64) -> Option<&mut Allocation> {
+    /// Frees the live allocation that starts at an address. Returns its pages, or `None` if there
+    /// is no such allocation.
+    pub fn free(&mut self, address: u64) -> Option<Pages> {
         let number = self.number(address)?;
-        Some(&mut self.allocations[number]).filter(|it| it.address == address && !it.is_freed)
+        let allocation = Some(&mut self.allocations[number]).filter(|it| it.address == address && !it.is_freed)?;
+        allocation.is_freed = true;
+        self.used -= allocation.bytes;
+        Some(std::mem::take(&mut allocation.pages))
     }
 
     /// Returns the live allocation that contains an address. Empty allocations contain their start.

@@ -69,6 +69,11 @@ impl Page {
         self.granules.iter().enumerate().try_for_each(check)
     }
 
+    /// Returns the granule of a byte.
+    pub fn granule(&self, at: usize) -> &Granule {
+        self.granules.get(at >> self.grain).unwrap_or(&self.granules[0])
+    }
+
     /// Applies a function to the granules of a range of bytes.
     #[inline]
     fn each(

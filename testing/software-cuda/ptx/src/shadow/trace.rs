@@ -21,6 +21,8 @@ pub struct Actor<'a> {
     pub known: &'a [u32; WARPS],
     /// Whether the access is atomic or volatile, so that it may race with other such accesses.
     pub is_strong: bool,
+    /// Whether no thread may write the memory during this work.
+    pub is_invariant: bool,
 }
 
 /// The accesses to a granule of one kind, reads or writes, by one piece of work.
@@ -136,6 +138,11 @@ impl Trace {
         }
     }
 
+    /// Returns the thread and the tick of the last access, if it is that of a single thread.
+    pub fn last(&self) -> Option<(u32, u32)> {
+        (!self.is_none() && self.when & SEVERAL == 0).then_some((self.party, self.when & TICKS))
+    }
+
     /// Describes the accesses for a message. `access` is their kind.
     pub fn describe(&self, access: Access) -> String {
         let kind = match access {
@@ -164,6 +171,9 @@ impl Granule {
             return Err(Conflict::Uninitialized);
         }
         self.write.admit(by, Access::Read, Access::Write)?;
+        if by.is_invariant && by.work.is_own(self.write.work) {
+            return Err(Conflict::Race { access: Access::Read, other: Access::Write, by: self.write });
+        }
         self.read.add(by);
         Ok(())
     }

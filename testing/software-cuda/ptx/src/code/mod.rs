@@ -1,0 +1,352 @@
+//! The code of a kernel in the form that the interpreter executes.
+
+mod registers;
+
+use std::sync::Arc;
+
+use crate::fault::Space;
+pub(crate) use registers::lanes;
+pub use registers::{
+    ALL, LANES, LaneFn, Lanes, NEGATED, NO_RESULT, Operands, PLAIN, Registers, WITH_AND, WITH_OR, WITH_XOR, compare,
+    compare_halves, compare_to_value, each_lane, four, one, test, three, two,
+};
+
+/// The code of a kernel.
+#[derive(Clone, Debug)]
+pub struct Code {
+    pub steps: Vec<Step>,
+    pub registers: usize,
+    pub predicates: usize,
+    /// Registers whose values do not change while a block runs.
+    pub constants: Vec<(u32, Constant)>,
+    /// Registers that might be read before they are written, by their number in [`Kind::Check`].
+    pub tracked: Vec<Tracked>,
+    /// Number of memory accesses in the code, each with a [`Access::site`].
+    pub sites: usize,
+    /// Text of the module, for messages.
+    pub text: Arc<str>,
+}
+
+/// An instruction.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub guard: Option<Guard>,
+    pub kind: Kind,
+    /// Line in the text of the module.
+    pub line: u32,
+    /// Class for counts. Steps that are no instruction of the text have none.
+    pub class: Option<&'static str>,
+    /// Number of the source location in the module's list.
+    pub location: Option<(u64, u64)>,
+}
+
+/// A predicate, or its negation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    pub predicate: u32,
+    pub is_negated: bool,
+}
+
+/// The value of a register that does not change while a block runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Constant {
+    Value(u64),
+    /// A parameter's bytes, extended by the sign to a number of bits, or by zeros.
+    Parameter {
+        offset: u32,
+        bytes: u32,
+        signed_bits: Option<u32>,
+    },
+    Special(Special),
+}
+
+/// Special registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Special {
+    /// Index of the thread in a direction.
+    Thread(u8),
+    Threads(u8),
+    Block(u8),
+    Blocks(u8),
+    Cluster(u8),
+    Clusters(u8),
+    BlockInCluster(u8),
+    BlocksInCluster(u8),
+    RankInCluster,
+    SizeOfCluster,
+    Lane,
+    Warp,
+    Warps,
+    WarpSize,
+    /// Mask of the lanes that compare to the own lane.
+    LanesEqual,
+    LanesBelow,
+    LanesUpTo,
+    LanesAbove,
+    LanesFrom,
+    Multiprocessor,
+    Multiprocessors,
+    GridId,
+    DynamicSharedBytes,
+    TotalSharedBytes,
+}
+
+/// A register whose writes are recorded.
+#[derive(Clone, Debug)]
+pub struct Tracked {
+    pub name: String,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    Lanes(LaneFn, Operands),
+    /// The division of integers, which checks the divisor in the register `from[1]`.
+    Division(LaneFn, Operands),
+    Load(Access),
+    Store(Access),
+    Atomic(Box<Atomic>),
+    Branch {
+        target: u32,
+        reconverge: u32,
+    },
+    BranchIndexed {
+        index: u32,
+        targets: Box<[u32]>,
+        reconverge: u32,
+    },
+    Exit,
+    Trap,
+    Barrier(Barrier),
+    /// `bar.warp.sync`, with a register for the mask of lanes.
+    WarpBarrier(u32),
+    /// An instruction without effect for the interpreter: fences, prefetches.
+    Nothing,
+    /// Makes writes to shared memory visible to asynchronous instructions.
+    AsyncFence,
+    Shuffle(Box<Shuffle>),
+    Vote(Box<Vote>),
+    Match(Box<Match>),
+    ActiveMask {
+        to: u32,
+    },
+    Clock {
+        to: u32,
+    },
+    Matrix(Box<Matrix>),
+    Group(GroupStep),
+    /// Checks that a tracked register is written.
+    Check(u32),
+    /// Records that a tracked register is written.
+    Mark(u32),
+}
+
+/// An access to memory.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// `None` for a generic address.
+    pub space: Option<Space>,
+    /// Bytes of an element.
+    pub bytes: u32,
+    /// Bits of the registers to which an element is extended by its sign.
+    pub signed_bits: Option<u32>,
+    /// Registers of the elements; `None` for elements that are not wanted.
+    pub elements: Box<[Option<u32>]>,
+    /// Register with the address, and a number of bytes that is added.
+    pub base: u32,
+    pub offset: i64,
+    /// Mask of the bytes that are used, if only some of the bytes are.
+    pub used: Option<u64>,
+    pub is_strong: bool,
+    /// Whether the memory must not be written while the kernel runs.
+    pub is_invariant: bool,
+    pub site: u32,
+}
+
+/// Addresses of the windows through which generic addresses reach shared and local memory.
+pub const SHARED_WINDOW: u64 = 0x1_0000_0000;
+pub const LOCAL_WINDOW: u64 = 0x2_0000_0000;
+/// Bytes of a window.
+pub const WINDOW_BYTES: u64 = 1 << 24;
+
+/// An atomic access.
+#[derive(Clone, Debug)]
+pub struct Atomic {
+    pub access: Access,
+    pub to: Option<u32>,
+    pub from: [u32; 2],
+    /// Returns the new value from the old value and the operands.
+    pub combine: fn(u64, u64, u64) -> u64,
+}
+
+/// A barrier of the block.
+#[derive(Clone, Debug)]
+pub struct Barrier {
+    /// Registers with the barrier's number and with the number of threads.
+    pub number: u32,
+    pub threads: Option<u32>,
+    pub waits: bool,
+    /// Whether all threads of a warp execute the barrier together.
+    pub is_aligned: bool,
+    pub reduction: Option<BarrierReduction>,
+}
+
+/// A reduction of a predicate over the threads of a barrier.
+#[derive(Clone, Copy, Debug)]
+pub struct BarrierReduction {
+    pub by: ReduceBy,
+    pub predicate: Guard,
+    /// A predicate, or a register for the count.
+    pub to: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReduceBy {
+    And,
+    Or,
+    Count,
+}
+
+/// `shfl.sync`.
+#[derive(Clone, Debug)]
+pub struct Shuffle {
+    pub mode: ShuffleMode,
+    pub to: u32,
+    pub in_range: Option<u32>,
+    pub value: u32,
+    pub distance: u32,
+    /// Register with the clamp and the mask of segments.
+    pub clamp: u32,
+    pub members: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShuffleMode {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// `vote.sync` and `redux.sync`.
+#[derive(Clone, Debug)]
+pub struct Vote {
+    pub by: VoteBy,
+    pub to: u32,
+    pub members: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum VoteBy {
+    All(Guard),
+    Any(Guard),
+    Uniform(Guard),
+    Ballot(Guard),
+    /// Combines the values of a register.
+    Reduce(u32, fn(u64, u64) -> u64),
+    /// Chooses one lane: the predicate that tells it.
+    Elect(u32),
+}
+
+/// `match.sync`.
+#[derive(Clone, Debug)]
+pub struct Match {
+    pub all: bool,
+    pub to: u32,
+    pub predicate: Option<u32>,
+    pub value: u32,
+    pub members: u32,
+}
+
+/// Products of matrices and moves of matrices by a warp.
+#[derive(Clone, Debug)]
+pub enum Matrix {
+    Product(Product),
+    /// Reads or writes matrices of 8 by 8 elements of 16 bits in shared memory.
+    Move {
+        stores: bool,
+        transposed: bool,
+        count: usize,
+        registers: Box<[u32]>,
+        access: Access,
+    },
+}
+
+/// `mma.sync`.
+#[derive(Clone, Debug)]
+pub struct Product {
+    pub shape: [usize; 3],
+    pub left: Element,
+    pub right: Element,
+    pub sum: Element,
+    pub result: Element,
+    pub saturates: bool,
+    pub to: Box<[u32]>,
+    pub operands: [Box<[u32]>; 3],
+}
+
+/// The type of a matrix's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    F16,
+    Bf16,
+    Tf32,
+    F32,
+    F64,
+    E4m3,
+    E5m2,
+    S8,
+    U8,
+    S4,
+    U4,
+    S32,
+    Bit,
+}
+
+/// A step of the products of a group of four warps.
+#[derive(Clone, Debug)]
+pub enum GroupStep {
+    Fence,
+    Commit,
+    Wait(u32),
+    Product(Box<GroupProduct>),
+}
+
+/// `wgmma.mma_async`.
+#[derive(Clone, Debug)]
+pub struct GroupProduct {
+    pub columns: usize,
+    pub steps: usize,
+    pub left: Element,
+    pub right: Element,
+    pub result: Element,
+    pub sums: Box<[u32]>,
+    /// Registers of the left operand's elements, or of its descriptor.
+    pub left_from: GroupLeft,
+    pub right_descriptor: u32,
+    /// Whether the product is added to the sums.
+    pub adds: Guard,
+    pub negates: [bool; 2],
+    /// Whether the operand's lines run along the contracted dimension.
+    pub transposed: [bool; 2],
+}
+
+#[derive(Clone, Debug)]
+pub enum GroupLeft {
+    Registers(Box<[u32]>),
+    Descriptor(u32),
+}
+
+impl Element {
+    /// Returns the number of bits.
+    pub fn bits(self) -> usize {
+        match self {
+            Element::Bit => 1,
+            Element::S4 | Element::U4 => 4,
+            Element::E4m3 | Element::E5m2 | Element::S8 | Element::U8 => 8,
+            Element::F16 | Element::Bf16 => 16,
+            Element::Tf32 | Element::F32 | Element::S32 => 32,
+            Element::F64 => 64,
+        }
+    }
+}

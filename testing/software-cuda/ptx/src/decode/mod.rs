@@ -1,0 +1,345 @@
+//! Decodes kernels: resolves names and types, and chooses a function for each instruction.
+
+mod atomics;
+mod compare;
+mod convert;
+mod float;
+mod flow;
+mod group;
+mod instruction;
+mod integer;
+mod matrix;
+mod memory;
+mod names;
+mod reader;
+mod warp;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::code::{Access, Code, Constant, Guard, Kind, Matrix, Step, Tracked};
+use crate::error::LoadError;
+use crate::fault::Space;
+use crate::text::{Function, Instruction, Operand, Statement, Variable};
+use flow::Flow;
+use names::{Names, Slot};
+use reader::{Reader, Uses};
+
+/// The target that a module states.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub capability: u32,
+    /// Whether the target has instructions that only its own architecture has.
+    pub is_specific: bool,
+    pub version: u32,
+}
+
+/// A kernel's code and the memory that its variables need.
+#[derive(Debug)]
+pub struct Decoded {
+    pub code: Code,
+    pub shared_bytes: u32,
+    pub local_bytes: u32,
+}
+
+/// A variable of the module, for all kernels.
+#[derive(Clone, Debug)]
+pub struct ModuleVariable<'t> {
+    pub variable: &'t Variable<'t>,
+    pub space: Space,
+    /// The address, for variables in global and constant memory.
+    pub address: u64,
+}
+
+/// An instruction with its control flow. Targets are labels until all labels are known.
+struct Draft<'t> {
+    step: Step,
+    guard: Option<Guard>,
+    uses: Uses,
+    targets: Vec<&'t str>,
+}
+
+struct Decoder<'t> {
+    names: Names<'t>,
+    target: Target,
+    drafts: Vec<Draft<'t>>,
+    labels: HashMap<&'t str, usize>,
+    tables: HashMap<&'t str, Vec<&'t str>>,
+    /// The bytes that the next load uses, as a pragma states.
+    used: Option<u64>,
+    location: Option<(u64, u64)>,
+    shared: u64,
+    local: u64,
+    parameter_bytes: u64,
+    sites: u32,
+}
+
+/// The most bytes of the variables of a kernel.
+const MOST_BYTES: u64 = 1 << 24;
+
+/// Decodes a kernel. The shared memory that the system reserves comes before that of the kernel.
+pub fn decode<'t>(
+    function: &'t Function<'t>,
+    variables: &[ModuleVariable<'t>],
+    target: Target,
+    reserved: u32,
+    text: &Arc<str>,
+) -> Result<Decoded, LoadError> {
+    let mut decoder = Decoder {
+        names: Names::default(),
+        target,
+        drafts: Vec::new(),
+        labels: HashMap::new(),
+        tables: HashMap::new(),
+        used: None,
+        location: None,
+        shared: u64::from(reserved),
+        local: 0,
+        parameter_bytes: 0,
+        sites: 0,
+    };
+    decoder.names.open();
+    for ModuleVariable { variable, space, address } in variables {
+        match space {
+            Space::Shared => decoder.variable(variable)?,
+            _ => drop(decoder.names.define_variable(variable.name, *space, *address)),
+        }
+    }
+    let mut offset = 0;
+    for parameter in &function.parameters {
+        let bytes = u64::from(parameter.ty.bytes()) * parameter.count.unwrap_or(1);
+        offset = u64::next_multiple_of(offset, parameter.alignment.max(1));
+        decoder.names.define_variable(parameter.name, Space::Parameter, offset);
+        offset += bytes;
+    }
+    decoder.parameter_bytes = offset;
+    decoder.names.open();
+    function.body.iter().try_for_each(|statement| decoder.statement(statement))?;
+    decoder.finish(function, text, reserved)
+}
+
+impl<'t> Decoder<'t> {
+    fn statement(&mut self, statement: &'t Statement<'t>) -> Result<(), LoadError> {
+        match statement {
+            Statement::Open => self.names.open(),
+            Statement::Close => drop(self.names.close()),
+            Statement::Label(name, line) => {
+                if self.labels.insert(name, self.drafts.len()).is_some() {
+                    return Err(LoadError::new(*line, format!("the label {name} is defined twice")));
+                }
+            }
+            Statement::Targets(name, labels, _) => drop(self.tables.insert(name, labels.clone())),
+            Statement::Location(file, line) => self.location = Some((*file, *line)),
+            Statement::Pragma(text, line) => self.pragma(text, *line)?,
+            Statement::Registers(ty, names, line) => {
+                names.iter().try_for_each(|(name, count)| self.names.declare(*ty, name, *count, *line))?;
+            }
+            Statement::Variable(variable) => self.variable(variable)?,
+            Statement::Instruction(instruction) => self.instruction(instruction)?,
+        }
+        Ok(())
+    }
+
+    fn pragma(&mut self, text: &str, line: u32) -> Result<(), LoadError> {
+        if let Some(mask) = text.strip_prefix("used_bytes_mask ") {
+            let digits = mask.trim().trim_start_matches("0x");
+            let parsed = u64::from_str_radix(digits, 16);
+            self.used = Some(parsed.map_err(|_| LoadError::new(line, format!("{mask} is not a mask of bytes")))?);
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, variable: &'t Variable<'t>) -> Result<(), LoadError> {
+        let error = |message: String| Err(LoadError::new(variable.line, message));
+        let bytes = u64::from(variable.ty.bytes()) * variable.count.unwrap_or(0);
+        let (space, end) = match variable.space {
+            "shared" => (Space::Shared, &mut self.shared),
+            "local" => (Space::Local, &mut self.local),
+            other => return error(format!("variables in .{other} memory are not supported in a kernel")),
+        };
+        if !variable.alignment.is_power_of_two() || bytes > MOST_BYTES {
+            return error(format!("the size or the alignment of {} is not allowed", variable.name));
+        }
+        let address = end.next_multiple_of(variable.alignment);
+        *end = address + bytes;
+        if !self.names.define_variable(variable.name, space, address) {
+            return error(format!("{} is declared twice", variable.name));
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, instruction: &'t Instruction<'t>) -> Result<(), LoadError> {
+        let Target { capability, is_specific, version } = self.target;
+        let mut reader = Reader::new(instruction, &mut self.names, (capability, is_specific), version);
+        let guard = match instruction.guard {
+            Some(guard) => Some(reader.predicate_named(guard.register, guard.is_negated)?),
+            None => None,
+        };
+        let (mut kind, targets) = match instruction.mnemonic {
+            "bra" => branch(&mut reader)?,
+            "brx" => indexed_branch(&mut reader, &self.tables)?,
+            _ => (instruction::decode(&mut reader)?, Vec::new()),
+        };
+        let uses = std::mem::take(&mut reader.uses);
+        let used = self.used.take();
+        if let Some(access) = access_of(&mut kind) {
+            access.used = used;
+            access.site = self.sites;
+            self.sites += 1;
+        }
+        let class = Some(instruction::class(instruction.mnemonic, &instruction.modifiers));
+        let step = Step { guard, kind, line: instruction.line, class, location: self.location };
+        self.drafts.push(Draft { step, guard, uses, targets });
+        Ok(())
+    }
+
+    /// Resolves labels, and adds the checks that need knowledge of the control flow.
+    fn finish(self, function: &Function, text: &Arc<str>, reserved: u32) -> Result<Decoded, LoadError> {
+        let labels = &self.labels;
+        let end = self.drafts.len();
+        let resolved = |draft: &Draft| {
+            let resolve = |label: &&str| match labels.get(label) {
+                Some(&at) if at < end => Ok(at),
+                Some(_) => Err(LoadError::new(function.end, format!("no instruction follows the label {label}"))),
+                None => Err(LoadError::new(draft.step.line, format!("the label {label} is not defined"))),
+            };
+            draft.targets.iter().map(resolve).collect::<Result<Vec<_>, _>>()
+        };
+        let mut flows = Vec::with_capacity(end);
+        for draft in &self.drafts {
+            let is_guarded = draft.guard.is_some();
+            let (falls_through, ends) = match draft.step.kind {
+                Kind::Branch { .. } | Kind::BranchIndexed { .. } => (is_guarded, false),
+                // Threads that end leave the others, and need not meet them again.
+                Kind::Exit | Kind::Trap => (is_guarded, !is_guarded),
+                _ => (true, false),
+            };
+            let targets = resolved(draft)?;
+            flows.push(Flow { uses: draft.uses.clone(), targets, falls_through, ends, is_guarded });
+        }
+        if flows.last().is_none_or(|last| last.falls_through) {
+            return Err(LoadError::new(function.end, "the kernel does not end with ret or exit"));
+        }
+        let analyses = flow::analyse(&flows);
+        for (_, constant) in self.names.constants() {
+            if let Constant::Parameter { offset, bytes, .. } = constant
+                && u64::from(offset) + u64::from(bytes) > self.parameter_bytes
+            {
+                return Err(LoadError::new(function.line, format!("byte {offset} is beyond the parameters")));
+            }
+        }
+        let code = self.assembled(&flows, analyses, text);
+        Ok(Decoded { code, shared_bytes: self.shared as u32 - reserved, local_bytes: self.local as u32 })
+    }
+
+    /// Returns the code with checks of registers that might be unwritten.
+    fn assembled(&self, flows: &[Flow], analyses: Vec<flow::Analysis>, text: &Arc<str>) -> Code {
+        let mut tracked: HashMap<Slot, u32> = HashMap::new();
+        let mut names = Vec::new();
+        for slot in analyses.iter().flat_map(|analysis| &analysis.unwritten) {
+            tracked.entry(*slot).or_insert_with(|| {
+                names.push(Tracked { name: self.name(*slot) });
+                names.len() as u32 - 1
+            });
+        }
+        let written = |flow: &Flow| -> Vec<u32> {
+            flow.uses.writes.iter().filter_map(|slot| tracked.get(slot).copied()).collect()
+        };
+        // Number of the first step of each instruction.
+        let mut first = Vec::with_capacity(flows.len());
+        let mut next = 0;
+        for (flow, analysis) in flows.iter().zip(&analyses) {
+            first.push(next);
+            next += analysis.unwritten.len() as u32 + 1 + written(flow).len() as u32;
+        }
+        let mut steps = Vec::with_capacity(next as usize);
+        for ((draft, flow), analysis) in self.drafts.iter().zip(flows).zip(analyses) {
+            let around = |kind: Kind, guard| Step {
+                guard,
+                kind,
+                line: draft.step.line,
+                class: None,
+                location: draft.step.location,
+            };
+            for slot in &analysis.unwritten {
+                // The guard itself is read by every thread.
+                let is_guard = draft.guard.is_some_and(|guard| Slot::Predicate(guard.predicate) == *slot);
+                let guard = draft.guard.filter(|_| !is_guard);
+                steps.push(around(Kind::Check(tracked[slot]), guard));
+            }
+            let meets = analysis.meets.map_or(u32::MAX, |at| first[at]);
+            let targets: Vec<u32> = flow.targets.iter().map(|target| first[*target]).collect();
+            steps.push(Step { kind: placed(&draft.step.kind, &targets, meets), ..draft.step.clone() });
+            steps.extend(written(flow).into_iter().map(|number| around(Kind::Mark(number), draft.guard)));
+        }
+        Code {
+            steps,
+            registers: self.names.registers.len(),
+            predicates: self.names.predicates.len(),
+            constants: self.names.constants(),
+            tracked: names,
+            sites: self.sites as usize,
+            text: text.clone(),
+        }
+    }
+
+    fn name(&self, slot: Slot) -> String {
+        match slot {
+            Slot::Register(register) => self.names.registers[register as usize].clone(),
+            Slot::Predicate(predicate) => self.names.predicates[predicate as usize].clone(),
+        }
+    }
+}
+
+/// Returns the access of an instruction that has one.
+fn access_of(kind: &mut Kind) -> Option<&mut Access> {
+    match kind {
+        Kind::Load(access) | Kind::Store(access) => Some(access),
+        Kind::Atomic(atomic) => Some(&mut atomic.access),
+        Kind::Matrix(matrix) => match &mut **matrix {
+            Matrix::Move { access, .. } => Some(access),
+            Matrix::Product(_) => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns an instruction with its targets.
+fn placed(kind: &Kind, targets: &[u32], reconverge: u32) -> Kind {
+    match kind {
+        Kind::Branch { .. } => Kind::Branch { target: targets[0], reconverge },
+        Kind::BranchIndexed { index, .. } => Kind::BranchIndexed { index: *index, targets: targets.into(), reconverge },
+        other => other.clone(),
+    }
+}
+
+/// `bra`.
+fn branch<'t>(reader: &mut Reader<'_, 't>) -> Result<(Kind, Vec<&'t str>), LoadError> {
+    reader.choose(&[("uni", ())]);
+    reader.finish(1)?;
+    match reader.operand(0)? {
+        Operand::Name(label) => Ok((Kind::Branch { target: 0, reconverge: 0 }, vec![*label])),
+        _ => reader.error("the target of bra is not a label"),
+    }
+}
+
+/// `brx.idx`.
+fn indexed_branch<'t>(
+    reader: &mut Reader<'_, 't>,
+    tables: &HashMap<&'t str, Vec<&'t str>>,
+) -> Result<(Kind, Vec<&'t str>), LoadError> {
+    if !reader.take("idx") {
+        return reader.unknown();
+    }
+    reader.choose(&[("uni", ())]);
+    reader.finish(2)?;
+    let index = reader.source(0, crate::text::Type::U(32))?;
+    let labels = match reader.operand(1)? {
+        Operand::Name(name) => tables.get(name),
+        _ => None,
+    };
+    match labels {
+        Some(labels) => Ok((Kind::BranchIndexed { index, targets: Box::default(), reconverge: 0 }, labels.clone())),
+        None => reader.error("the targets of brx.idx are not declared"),
+    }
+}
