@@ -14,12 +14,13 @@ mod names;
 mod reader;
 mod warp;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::code::{Access, Code, Constant, Guard, Kind, Matrix, Step, Tracked};
 use crate::error::LoadError;
 use crate::fault::Space;
+use crate::numbers::integer::mask;
 use crate::text::{Function, Instruction, Operand, Statement, Variable};
 use flow::Flow;
 use names::{Names, Slot};
@@ -193,8 +194,29 @@ impl<'t> Decoder<'t> {
         Ok(())
     }
 
+    /// Marks elements of loads that no instruction reads. LLVM loads a vector of four for an array
+    /// of three, and the bytes of the fourth may be anything.
+    fn forget_unread_elements(&mut self) {
+        let read: HashSet<Slot> = self.drafts.iter().flat_map(|draft| draft.uses.reads.iter().copied()).collect();
+        for draft in &mut self.drafts {
+            let Kind::Load(access) = &mut draft.step.kind else { continue };
+            let is_read = |element: &Option<u32>| element.is_some_and(|it| read.contains(&Slot::Register(it)));
+            if access.elements.len() == 1 || !access.elements.iter().any(is_read) {
+                continue;
+            }
+            let bytes = access.bytes;
+            let of_element = |number: usize| mask(bytes) << (number as u32 * bytes);
+            let numbers = (0..access.elements.len()).filter(|number| is_read(&access.elements[*number]));
+            let used = numbers.fold(0, |all, number| all | of_element(number));
+            if used != mask(bytes * access.elements.len() as u32) {
+                access.used = Some(access.used.unwrap_or(u64::MAX) & used);
+            }
+        }
+    }
+
     /// Resolves labels, and adds the checks that need knowledge of the control flow.
-    fn finish(self, function: &Function, text: &Arc<str>, reserved: u32) -> Result<Decoded, LoadError> {
+    fn finish(mut self, function: &Function, text: &Arc<str>, reserved: u32) -> Result<Decoded, LoadError> {
+        self.forget_unread_elements();
         let labels = &self.labels;
         let end = self.drafts.len();
         let resolved = |draft: &Draft| {
