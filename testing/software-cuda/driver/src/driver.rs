@@ -265,9 +265,7 @@ impl Driver {
             0 | 1 => {
                 // The default stream would have to wait for a stream whose work is not executed.
                 let captures = |stream: &Stream| {
-                    stream.is_blocking()
-                        && Arc::ptr_eq(&stream.space, &context.space)
-                        && stream.capture().is_some()
+                    stream.is_blocking() && Arc::ptr_eq(&stream.space, &context.space) && stream.capture().is_some()
                 };
                 if self.streams.all().iter().any(|(_, stream)| captures(stream)) {
                     return Err(Status::STREAM_CAPTURE_IMPLICIT);

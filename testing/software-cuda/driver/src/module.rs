@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fusebox_ptx::Kernel;
+use fusebox_ptx::{Kernel, LoadErrorKind};
 
 use crate::space::Space;
 use crate::status::{Answer, Status};
@@ -44,8 +44,13 @@ impl Module {
         let code = fusebox_ptx::Module::load(text, &space.device.kind, &space.memory).map_err(|error| {
             let mut log = String::new();
             // Writing to a string cannot fail.
-            _ = writeln!(log, "software-cuda: {error}");
-            Refusal { status: Status::INVALID_PTX, log }
+            _ = writeln!(log, "{error}");
+            let status = match error.kind {
+                LoadErrorKind::Invalid => Status::INVALID_PTX,
+                LoadErrorKind::TooNew => Status::UNSUPPORTED_PTX_VERSION,
+                LoadErrorKind::OtherDevice => Status::NO_BINARY_FOR_GPU,
+            };
+            Refusal { status, log }
         })?;
         let is_loaded = Arc::new(AtomicBool::new(true));
         let functions = code.kernels().iter().map(|kernel| Arc::new(Function::new(kernel.clone(), space, &is_loaded)));

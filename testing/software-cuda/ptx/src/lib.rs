@@ -29,7 +29,7 @@ mod works;
 
 pub use counts::{Counts, Executed, Traffic};
 pub use device::DeviceKind;
-pub use error::LoadError;
+pub use error::{LoadError, LoadErrorKind};
 pub use fault::{Access, Fault, FaultKind, Place, Space};
 pub use launch::{Launch, Settings, execute};
 pub use memory::{Memory, OutOfMemory};

@@ -164,7 +164,7 @@ fn checked_target(file: &File, device: &DeviceKind) -> Result<Target, LoadError>
             device.newest_ptx / 10,
             device.newest_ptx % 10
         );
-        return Err(LoadError::new(line, message));
+        return Err(LoadError::too_new(line, message));
     }
     let (name, _, line) = &file.target;
     let line = (*line).max(1);
@@ -196,7 +196,7 @@ fn checked_target(file: &File, device: &DeviceKind) -> Result<Target, LoadError>
         _ => capability <= device.capability,
     };
     if !runs {
-        return Err(LoadError::new(line, format!("code for {name} does not run on {}", device.name())));
+        return Err(LoadError::other_device(line, format!("code for {name} does not run on {}", device.name())));
     }
     if file.address_size.is_some_and(|bits| bits != 64) {
         return Err(LoadError::new(line, "only addresses of 64 bits are supported"));

@@ -90,6 +90,10 @@ prototypes! {
     fn cuGraphLaunch(executable: usize, stream: usize);
     fn cuGraphExecDestroy(executable: usize);
     fn cuGraphExecMemsetNodeSetParams(executable: usize, node: usize, fill: *const Fill, context: usize);
+    fn cuGraphAddKernelNode_v2(
+        node: *mut usize, graph: usize, before: *const usize, count: usize, kernel: *const Kernel,
+    );
+    fn cuGraphExecKernelNodeSetParams_v2(executable: usize, node: usize, kernel: *const Kernel);
     fn cuGraphExecUpdate_v2(executable: usize, graph: usize, result: *mut Updated);
     fn cuModuleLoadDataEx(
         module: *mut usize, text: *const c_char, count: u32, options: *const u32, values: *const *mut c_void,
@@ -119,6 +123,28 @@ impl Fill {
     /// Returns a fill of words in a row.
     pub fn words(address: u64, value: u32, columns: usize) -> Fill {
         Fill { address, pitch: 0, value, width: 4, columns, rows: 1 }
+    }
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS_v2`.
+#[repr(C)]
+pub struct Kernel {
+    pub function: usize,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared: u32,
+    pub values: *const *const c_void,
+    pub extra: *const *const c_void,
+    pub kernel: usize,
+    pub context: usize,
+}
+
+impl Kernel {
+    /// Returns a launch of one thread.
+    pub fn new(function: usize, values: &[*const c_void]) -> Kernel {
+        let extra = std::ptr::null();
+        let (grid, block) = ([1; 3], [1; 3]);
+        Kernel { function, grid, block, shared: 0, values: values.as_ptr(), extra, kernel: 0, context: 0 }
     }
 }
 

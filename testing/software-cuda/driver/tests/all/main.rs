@@ -6,4 +6,5 @@ mod captures;
 mod contexts;
 mod copies;
 mod graphs;
+mod kernels;
 mod streams;
