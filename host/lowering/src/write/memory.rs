@@ -7,6 +7,15 @@ use crate::error::{Done, Unsupported};
 use crate::llvm::{Op, Val};
 use crate::targets::{GpuCode, TileProduct};
 
+/// Bytes of the widest access of a thread of a GPU.
+const WIDEST: u64 = 16;
+
+/// Returns the size of an allocation of which a GPU can read all values. LLVM's code generator for
+/// GPUs reads three elements as four if their address is aligned.
+fn padded(bytes: u64) -> u64 {
+    bytes.next_multiple_of(WIDEST.min(bytes.max(1).next_power_of_two()))
+}
+
 /// Address of an access.
 pub(super) struct Address {
     pub(super) pointer: Val,
@@ -89,7 +98,9 @@ impl<'s> Body<'_, '_, 's> {
 
     pub(super) fn memory(&mut self, op: &'s Operation) -> Done<Val> {
         let number = |name| op.integer(name).and_then(|it| u64::try_from(it).ok()).unwrap_or(0);
-        let (bytes, alignment) = (number("bytes"), number("alignment") as u32);
+        let is_gpu = self.translation.target.gpu.is_some();
+        let padded = |bytes: u64| if is_gpu { padded(bytes) } else { bytes };
+        let (bytes, alignment) = (padded(number("bytes")), number("alignment") as u32);
         let space = match *self.source.type_of(op.result()) {
             Type::Pointer(space) => space,
             _ => 0,
@@ -100,7 +111,11 @@ impl<'s> Body<'_, '_, 's> {
             OpKind::SharedMemory if self.translation.target.reports_accesses => Ok(self.simulated_tile(op)),
             OpKind::SharedMemory => Ok(llvm.add_shared_bytes(bytes, alignment, space)),
             _ => match op.attribute("value") {
-                Some(Attribute::Dense(_, bytes)) => Ok(llvm.add_constant_bytes(bytes, 64, space)),
+                Some(Attribute::Dense(_, value)) => {
+                    let mut value = value.to_vec();
+                    value.resize(padded(value.len() as u64) as usize, 0);
+                    Ok(llvm.add_constant_bytes(&value, 64, space))
+                }
                 _ => Unsupported::because("it has no value"),
             },
         }
