@@ -111,7 +111,7 @@ impl Program {
                 AllocationKind::Constant(_) | AllocationKind::Result => false,
             };
             if is_temporary {
-                let memory = self.device.hardware().zeroed(allocation.bytes)?;
+                let memory = self.device.hardware().for_temporary(allocation.bytes)?;
                 frame.set(number, memory.address());
                 temporaries.push(memory);
             }

@@ -111,7 +111,16 @@ impl Hardware {
                 let memory = usize::try_from(bytes).ok().and_then(|bytes| spares.memory(bytes));
                 memory.map(DeviceMemory::Host).ok_or(RunError::Memory { bytes })
             }
-            Hardware::Gpu(_) => self.zeroed(bytes),
+            Hardware::Gpu(gpu) => gpu.memory(bytes).map(DeviceMemory::Gpu).ok_or(RunError::Memory { bytes }),
+        }
+    }
+
+    /// Allocates memory with any content, for temporary values. Fails if memory is short.
+    pub fn for_temporary(&self, bytes: u64) -> Result<DeviceMemory, RunError> {
+        match self {
+            // New memory of the host holds zeros anyway.
+            Hardware::Host(..) => self.zeroed(bytes),
+            Hardware::Gpu(_) => self.for_result(bytes),
         }
     }
 
@@ -125,7 +134,7 @@ impl Hardware {
                 Ok(DeviceMemory::Host(memory))
             }
             Hardware::Gpu(gpu) => {
-                let memory = gpu.zeroed(bytes.len() as u64).ok_or(short)?;
+                let memory = gpu.memory(bytes.len() as u64).ok_or(short)?;
                 gpu.write(memory.address() as u64, bytes)?;
                 Ok(DeviceMemory::Gpu(memory))
             }
@@ -136,7 +145,7 @@ impl Hardware {
     pub fn copied(&self, memory: &DeviceMemory, range: Range<usize>) -> Result<DeviceMemory, RunError> {
         match (self, memory) {
             (Hardware::Gpu(gpu), DeviceMemory::Gpu(memory)) => {
-                let copy = self.zeroed(range.len() as u64)?;
+                let copy = self.for_result(range.len() as u64)?;
                 if let DeviceMemory::Gpu(to) = &copy {
                     gpu.copy(memory, range, to)?;
                 }

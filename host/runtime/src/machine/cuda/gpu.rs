@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, result, sys};
+use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtr, DriverError, result, sys};
 
+use super::spares::Spares;
 use super::{load_error, run_error};
 use crate::{LoadError, RunError};
 
@@ -18,20 +20,34 @@ pub struct Gpu {
     /// Lock that a thread holds while it executes a program on this GPU. The handles of libraries
     /// may be used by only one thread at a time.
     pub turn: Mutex<()>,
+    /// The events at the start and the end of an execution whose time is measured.
+    timer: [CudaEvent; 2],
+    spares: Arc<Spares>,
 }
 
-/// A piece of a GPU's memory.
+/// A piece of a GPU's memory. When it is dropped, the memory serves later results.
 #[derive(Debug)]
 pub struct GpuMemory {
     address: CUdeviceptr,
-    /// Owns the memory.
-    _slice: CudaSlice<u8>,
+    /// Owns the memory. `None` only while the piece is dropped.
+    slice: Option<CudaSlice<u8>>,
+    spares: Arc<Spares>,
 }
+
+/// The size of every piece of memory is a multiple of this number of bytes. LLVM may read the last
+/// elements of an array with those that would follow: three elements of two bytes as four.
+const GRANULE: usize = 16;
 
 impl GpuMemory {
     /// Returns the address on the GPU.
     pub fn address(&self) -> *mut u8 {
         self.address as *mut u8
+    }
+}
+
+impl Drop for GpuMemory {
+    fn drop(&mut self) {
+        self.slice.take().into_iter().for_each(|slice| self.spares.keep(slice));
     }
 }
 
@@ -53,7 +69,9 @@ impl Gpu {
         // SAFETY: no buffer is used on two streams.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(|e| load_error("making a stream", e))?;
-        let device = Gpu { context, stream, turn: Mutex::default() };
+        let event = || context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
+        let timer = event().and_then(|start| Ok([start, event()?])).map_err(|e| load_error("making events", e))?;
+        let device = Gpu { context, stream, turn: Mutex::default(), timer, spares: Arc::default() };
         device.keep_freed_memory()?;
         Ok(device)
     }
@@ -78,11 +96,65 @@ impl Gpu {
 
     /// Allocates memory that holds zeros. Returns `None` if memory is short.
     pub fn zeroed(&self, bytes: u64) -> Option<GpuMemory> {
-        // Allocate at least one byte: the driver refuses empty allocations, and an empty value
+        let memory = self.memory(bytes)?;
+        let size = memory.slice.as_ref()?.len();
+        self.clear(memory.address, size).ok()?;
+        Some(memory)
+    }
+
+    /// Allocates memory with any content. Returns `None` if memory is short.
+    pub fn memory(&self, bytes: u64) -> Option<GpuMemory> {
+        // Allocate at least one granule: the driver refuses empty allocations, and an empty value
         // needs an address, too.
-        let slice = self.stream.alloc_zeros::<u8>(usize::try_from(bytes).ok()?.max(1)).ok()?;
-        let address = slice.device_ptr(&self.stream).0;
-        Some(GpuMemory { address, _slice: slice })
+        let bytes = usize::try_from(bytes).ok()?.max(1);
+        let size = bytes.checked_next_multiple_of(GRANULE)?;
+        let piece = |slice: CudaSlice<u8>| {
+            let address = slice.device_ptr(&self.stream).0;
+            GpuMemory { address, slice: Some(slice), spares: self.spares.clone() }
+        };
+        if let Some(spare) = self.spares.take(size) {
+            return Some(piece(spare));
+        }
+        // SAFETY: as for spare memory, the content is written before it is read.
+        let allocate = || unsafe { self.stream.alloc::<u8>(size) };
+        let slice = allocate().or_else(|error| if self.spares.clear() { allocate() } else { Err(error) }).ok()?;
+        let memory = piece(slice);
+        if bytes < size {
+            // Kernels may read the bytes behind the value, but do not use them.
+            self.clear(memory.address + (size - GRANULE) as CUdeviceptr, GRANULE).ok()?;
+        }
+        Some(memory)
+    }
+
+    /// Fills memory with zeros.
+    fn clear(&self, address: CUdeviceptr, bytes: usize) -> Result<(), DriverError> {
+        self.context.bind_to_thread()?;
+        // SAFETY: callers pass an address of live memory of at least this size.
+        unsafe { result::memset_d8_async(address, 0, bytes, self.stream.cu_stream()) }
+    }
+
+    /// Calls a function that starts work, and waits for the end of the work. Returns the time that
+    /// the work took, measured by the GPU. The caller has bound the context and holds the turn.
+    pub fn timed(&self, work: impl FnOnce() -> Result<(), RunError>) -> Result<Duration, RunError> {
+        let failed = |e| run_error("running on the GPU", e);
+        let stream = self.stream.cu_stream();
+        let [start, end] = [0, 1].map(|number| self.timer[number].cu_event());
+        // SAFETY: both events and the stream belong to the bound context.
+        unsafe { result::event::record(start, stream) }.map_err(failed)?;
+        work()?;
+        // SAFETY: as above.
+        let milliseconds = unsafe {
+            result::event::record(end, stream)
+                .and_then(|()| result::stream::synchronize(stream))
+                .and_then(|()| result::event::elapsed(start, end))
+        };
+        Ok(Duration::from_secs_f64(f64::from(milliseconds.map_err(failed)?.max(0.0)) / 1e3))
+    }
+
+    /// Waits for the end of all work. The caller has bound the context.
+    pub fn finish(&self) -> Result<(), RunError> {
+        // SAFETY: the stream belongs to the bound context.
+        unsafe { result::stream::synchronize(self.stream.cu_stream()) }.map_err(|e| run_error("running on the GPU", e))
     }
 
     /// Copies bytes to an address on the GPU, and waits until the driver has read the bytes.

@@ -2,6 +2,7 @@
 //! first opens a GPU.
 //!
 //! ```text
+//! spares.rs    memory that is kept for later results
 //! gpu.rs       the GPU and its memory
 //! describe.rs  the GPU's properties
 //! module.rs    PTX -> functions
@@ -14,6 +15,7 @@ mod gpu;
 mod machine;
 mod module;
 mod product;
+mod spares;
 
 pub use describe::describe_gpu;
 pub use gpu::{Gpu, GpuMemory};

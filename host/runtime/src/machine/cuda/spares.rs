@@ -1,0 +1,51 @@
+//! Memory of a GPU that is kept for later results.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::CudaSlice;
+
+/// The most bytes of spare memory.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Memory that nothing uses. All work on a GPU is executed in one stream, so the next user of the
+/// memory cannot disturb the last one.
+#[derive(Debug, Default)]
+pub struct Spares(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Pieces by their sizes.
+    pieces: BTreeMap<usize, Vec<CudaSlice<u8>>>,
+    /// The sum of the sizes.
+    bytes: usize,
+}
+
+impl Spares {
+    /// Returns a spare piece of exactly this size.
+    pub fn take(&self, bytes: usize) -> Option<CudaSlice<u8>> {
+        let mut state = self.lock();
+        let piece = state.pieces.get_mut(&bytes)?.pop()?;
+        state.bytes -= bytes;
+        Some(piece)
+    }
+
+    /// Keeps a piece, unless there is enough spare memory.
+    pub fn keep(&self, piece: CudaSlice<u8>) {
+        let mut state = self.lock();
+        if state.bytes + piece.len() <= MOST_BYTES {
+            state.bytes += piece.len();
+            state.pieces.entry(piece.len()).or_default().push(piece);
+        }
+    }
+
+    /// Frees all spare memory. Returns whether there was any.
+    pub fn clear(&self) -> bool {
+        let state = std::mem::take(&mut *self.lock());
+        state.bytes > 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
