@@ -102,6 +102,9 @@ pub struct CompilationArguments {
     /// Number of threads to compile and run with; 0 means one per processor
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
+    /// Launch every kernel on a GPU by itself, not sequences of kernels as CUDA graphs
+    #[arg(long)]
+    pub no_graphs: bool,
     /// Memory limit of outputs and temporaries, without inputs and constants: bytes, or 512K, 64M,
     /// 2G. Values are rematerialised to stay within the limit; it is an error if the program still
     /// exceeds the limit

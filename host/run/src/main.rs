@@ -13,7 +13,7 @@ use clap::Parser;
 use fusebox_files::{SizeLimit, WriteError};
 use fusebox_run::{inputs, results, stored, terminal, timing_json};
 use fusebox_runtime::measurement::{Effort, Session, measure};
-use fusebox_runtime::{LoadedExecutable, Options, describe_gpu};
+use fusebox_runtime::{Launching, LoadedExecutable, Options, describe_gpu};
 
 /// Run an executable compiled by fusebox. The executable is machine code, so run only executables
 /// that you trust
@@ -42,6 +42,9 @@ struct Arguments {
     /// Number of threads; 0: one per processor
     #[arg(long, default_value_t = 0)]
     threads: usize,
+    /// Launch every kernel on a GPU by itself, not sequences of kernels as CUDA graphs
+    #[arg(long)]
+    no_graphs: bool,
     /// Describe this machine's GPU and exit
     #[arg(long)]
     device: bool,
@@ -85,7 +88,9 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let executable = stored::read(path, &bytes, &arguments.trust)?;
     let target = executable.target.to_string();
     let begin = Instant::now();
-    let program = LoadedExecutable::open(executable, &Options { threads: arguments.threads, ..Options::default() })?;
+    let launching = if arguments.no_graphs { Launching::Single } else { Launching::Graphs };
+    let options = Options { threads: arguments.threads, launching, ..Options::default() };
+    let program = LoadedExecutable::open(executable, &options)?;
     let load_ms = begin.elapsed().as_secs_f64() * 1e3;
     let values = inputs::arrays(&inputs::load(&arguments.inputs, &program.parameter_shapes())?);
     if arguments.bench {

@@ -15,7 +15,7 @@ pub type ExecutedSteps<'t> = Vec<(&'t Thunk, Duration)>;
 
 /// Executes a program, and returns the leaves of its result. Waits for arguments that are pending.
 pub fn execute(program: &Program, arguments: Vec<Argument>, memory: ResultMemory) -> Result<Vec<Array>, RunError> {
-    execute_by(program, arguments, memory, &mut |machine| machine.execute(&program.executable.thunks).map(|_| ()))
+    execute_by(program, arguments, memory, &mut |machine| machine.execute_untimed(&program.executable.thunks))
 }
 
 /// Executes a program, and waits for the end of every thunk. Returns the leaves of its result, and

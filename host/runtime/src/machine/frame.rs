@@ -37,6 +37,11 @@ impl Frame {
         self.addresses[allocation as usize] = address;
     }
 
+    /// Returns the address of each allocation.
+    pub fn addresses(&self) -> &[*mut u8] {
+        &self.addresses
+    }
+
     /// Returns the address of a slice.
     pub fn address(&self, slice: &Slice) -> *mut u8 {
         self.addresses[slice.allocation as usize].wrapping_add(slice.offset as usize)

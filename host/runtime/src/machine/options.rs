@@ -12,6 +12,19 @@ pub struct Options {
     pub order: ThreadOrder,
     /// A watchdog that reports a kernel of the cpu target that does not end.
     pub watchdog: Option<Watchdog>,
+    /// How a GPU gets its work.
+    pub launching: Launching,
+}
+
+/// How a GPU gets its work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Launching {
+    /// Sequences of launches and copies are launched together, as CUDA graphs, when they are
+    /// executed repeatedly. The GPU can execute independent kernels at the same time.
+    #[default]
+    Graphs,
+    /// Every kernel is launched by itself. The kernels are executed one after the other.
+    Single,
 }
 
 impl Options {

@@ -12,6 +12,11 @@ pub trait Machine {
     /// Executes thunks and waits for their end. Returns the elapsed time.
     fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError>;
 
+    /// Executes thunks and waits for their end.
+    fn execute_untimed(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        self.execute(thunks).map(|_| ())
+    }
+
     fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError>;
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError>;

@@ -1,22 +1,24 @@
 //! Executes thunks on a GPU, in one stream.
 
 use std::borrow::Cow;
-use std::ffi::c_void;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cudarc::driver::result;
-use cudarc::driver::sys::{self, CUdeviceptr};
+use cudarc::driver::sys::CUdeviceptr;
 
 use fusebox_routines::{CallingThread, Context, Product};
 
 use super::gpu::Gpu;
+use super::graph::{LoadedGraph, pointers};
 use super::module::{LoadedFunction, LoadedModule};
 use super::product::{CublasLibrary, LoadedProduct};
 use super::run_error;
 use crate::code::LoadedHostOp;
 use crate::machine::frame::Frame;
-use crate::machine::thunks::Machine;
+use crate::machine::options::Launching;
+use crate::machine::thunks::{Machine, branch_taken};
 use crate::values::HostMemory;
 use crate::{CodeImage, Executable, LoadError, RunError, Slice, Thunk};
 
@@ -29,8 +31,20 @@ pub struct GpuProgram {
     /// For each host operation, the matrix product that the GPU computes instead of the host.
     /// `None` if the host executes the operation.
     products: Vec<Option<LoadedProduct>>,
+    launching: Launching,
+    /// The graphs of sequences of launches and copies, by the addresses of the sequences. `None`
+    /// for a sequence that was executed once, without a graph.
+    graphs: Mutex<HashMap<*const Thunk, Option<LoadedGraph>>>,
     device: Arc<Gpu>,
 }
+
+// SAFETY: the keys of the graphs are addresses that are only compared.
+unsafe impl Send for GpuProgram {}
+// SAFETY: as above.
+unsafe impl Sync for GpuProgram {}
+
+/// The longest sequence of launches and copies that becomes one graph.
+const MOST_NODES: usize = 1024;
 
 /// An execution of a program on a GPU. Other executions on the same GPU wait until it is dropped.
 pub struct GpuRun<'e> {
@@ -47,13 +61,14 @@ impl GpuProgram {
         executable: &Executable,
         wanted: u32,
         host_ops: Vec<LoadedHostOp>,
+        launching: Launching,
     ) -> Result<GpuProgram, LoadError> {
         check_capability(wanted, device.capability()?)?;
         let modules = executable.code.iter().map(|code| module(device, code)).collect::<Result<Vec<_>, _>>()?;
         let products = products(device, &host_ops)?;
         let kernel = |image: &crate::KernelImage| modules[image.code as usize].function(image);
         let kernels = executable.kernels.iter().map(kernel).collect::<Result<Vec<_>, _>>()?;
-        Ok(GpuProgram { kernels, host_ops, products, device: device.clone() })
+        Ok(GpuProgram { kernels, host_ops, products, launching, graphs: Mutex::default(), device: device.clone() })
     }
 }
 
@@ -73,6 +88,26 @@ impl<'e> GpuRun<'e> {
         self.frame.address(slice) as CUdeviceptr
     }
 
+    /// Executes a sequence of launches and copies. From the second time on, one call launches all of
+    /// them, as a graph.
+    fn run_sequence(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        let program = self.program;
+        if program.launching == Launching::Single || thunks.len() < 2 {
+            return thunks.iter().try_for_each(|thunk| self.step(thunk));
+        }
+        let mut graphs = program.graphs.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = graphs.get_mut(&thunks.as_ptr()) else {
+            graphs.insert(thunks.as_ptr(), None);
+            return thunks.iter().try_for_each(|thunk| self.step(thunk));
+        };
+        let (device, kernels) = (&program.device, &program.kernels);
+        let graph = match known.take().filter(|graph| graph.is_of(thunks)) {
+            Some(graph) => graph,
+            None => LoadedGraph::new(&device.context, kernels, thunks, self.frame)?,
+        };
+        known.insert(graph).launch(kernels, self.frame, device.stream.cu_stream())
+    }
+
     /// Copies the bytes of a slice to new host memory, which has the alignment that routines need.
     fn fetched(&self, slice: &Slice) -> Result<HostMemory, RunError> {
         let mut bytes = buffer(slice)?;
@@ -84,25 +119,49 @@ impl<'e> GpuRun<'e> {
 impl Machine for GpuRun<'_> {
     /// Executes thunks and waits for their end. Returns the elapsed time, measured by the GPU.
     fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
-        let failed = |e| run_error("running on the GPU", e);
         let device = &self.program.device;
-        device.context.bind_to_thread().map_err(failed)?;
-        let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
-        let start = device.stream.record_event(timed).map_err(failed)?;
+        device.context.bind_to_thread().map_err(|e| run_error("using the GPU", e))?;
+        device.timed(|| self.run(thunks))
+    }
+
+    fn execute_untimed(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        let device = &self.program.device;
+        device.context.bind_to_thread().map_err(|e| run_error("using the GPU", e))?;
         self.run(thunks)?;
-        let end = device.stream.record_event(timed).map_err(failed)?;
-        device.stream.synchronize().map_err(failed)?;
-        let milliseconds = start.elapsed_ms(&end).map_err(failed)?;
-        Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3))
+        device.finish()
+    }
+
+    fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        let mut rest = thunks;
+        while let Some(first) = rest.first() {
+            let in_graphs = |thunk: &&Thunk| matches!(thunk, Thunk::Kernel { .. } | Thunk::Copy { .. });
+            let length = rest.iter().take(MOST_NODES).take_while(in_graphs).count();
+            match first {
+                Thunk::While { condition, predicate, body, .. } => loop {
+                    self.run(condition)?;
+                    if self.read(predicate)?[0] == 0 {
+                        break;
+                    }
+                    self.run(body)?;
+                },
+                Thunk::Conditional { index, branches, .. } => {
+                    let taken = branch_taken(&self.read(index)?, branches.len());
+                    self.run(&branches[taken])?;
+                }
+                Thunk::HostOp { .. } => self.step(first)?,
+                Thunk::Kernel { .. } | Thunk::Copy { .. } => self.run_sequence(&rest[..length])?,
+            }
+            rest = &rest[length.max(1)..];
+        }
+        Ok(())
     }
 
     fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {
         let function = &self.program.kernels[kernel as usize];
         let image = &function.image;
         let mut addresses: Vec<CUdeviceptr> = arguments.iter().map(|s| self.address(s)).collect();
-        let mut parameters: Vec<*mut c_void> = addresses.iter_mut().map(|a| std::ptr::from_mut(a).cast()).collect();
-        let blocks = u32::try_from(image.blocks)
-            .map_err(|_| RunError::Device(format!("kernel {} has {} blocks", image.symbol, image.blocks)))?;
+        let mut parameters = pointers(&mut addresses);
+        let blocks = function.blocks()?;
         if blocks == 0 {
             return Ok(());
         }

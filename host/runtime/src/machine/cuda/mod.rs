@@ -6,14 +6,18 @@
 //! gpu.rs       the GPU and its memory
 //! describe.rs  the GPU's properties
 //! module.rs    PTX -> functions
+//! order.rs     which thunks must wait for which
+//! graph.rs     sequences of thunks -> CUDA graphs
 //! machine.rs   thunks -> stream
 //! product.rs   products of matrices by cuBLASLt
 //! ```
 
 mod describe;
 mod gpu;
+mod graph;
 mod machine;
 mod module;
+mod order;
 mod product;
 mod spares;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, result, sys};
 
 use super::load_error;
-use crate::{KernelImage, LoadError};
+use crate::{KernelImage, LoadError, RunError};
 
 /// Size in bytes of the buffer for the messages of the driver's assembler.
 const LOG_BYTES: usize = 8 << 10;
@@ -37,6 +37,14 @@ unsafe impl Sync for LoadedModule {}
 unsafe impl Send for LoadedFunction {}
 // SAFETY: as above.
 unsafe impl Sync for LoadedFunction {}
+
+impl LoadedFunction {
+    /// Returns the number of blocks of a launch. Fails if it is too large for a GPU.
+    pub fn blocks(&self) -> Result<u32, RunError> {
+        let KernelImage { symbol, blocks, .. } = &self.image;
+        u32::try_from(*blocks).map_err(|_| RunError::Device(format!("kernel {symbol} has {blocks} blocks")))
+    }
+}
 
 impl LoadedModule {
     /// Assembles PTX code for the GPU and loads the result. If the driver rejects the PTX, the
