@@ -2,12 +2,14 @@
 """Kernels on an NVIDIA GPU, against jax on the same card.
 
     card.py prepare DIR --fusebox target/release/fusebox --runner target/release/fusebox-run [--target sm_90]
+                        [--sizes 64MiB,1GiB,4GiB]
     card.py measure DIR [--json FILE]
 
-`prepare` needs the compiler and no GPU: it writes modules of 64 MiB, 1 GiB and 4 GiB (bytes a perfect kernel moves),
-compiles each to an executable and puts the runner beside them. DIR is then all that the machine with the card needs,
-besides python with jax for the peer. `measure` prints, per case and size: time, GB/s, share of the copy bandwidth
-measured at that size in the same call, and jax's time over ours (above 1: ours is faster).
+`prepare` needs the compiler and no GPU: it writes modules of 64 MiB, 1 GiB and 4 GiB (bytes a perfect kernel moves) or
+of the given sizes, compiles each to an executable and puts the runner beside them. DIR is then all that the machine
+with the card needs, besides python with jax for the peer. `measure` prints, per case and size: time, GB/s, share of the
+copy bandwidth measured at that size in the same call, and jax's time over ours (above 1: ours is faster). It also runs
+on the software driver (docs/gpu-without-a-card.md) with sizes such as 256KiB, whose times say nothing about a card.
 
 `card.py programs FOLDER DIR …` compiles every .hlo of a folder the same way, to check results on the card:
     check.py … --cmd 'DIR/fusebox-run DIR/{name}.fusebox --inputs {in_npz} --outputs {out_npz}'
@@ -21,8 +23,12 @@ import shutil
 import subprocess
 import sys
 
-MIB = 1 << 20
-SIZES = {"64MiB": 64 * MIB, "1GiB": 1024 * MIB, "4GiB": 4096 * MIB}
+UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def sizes(text):
+    """label -> bytes, for sizes such as 64MiB that commas separate."""
+    return {label: int(label[:-3]) * UNITS[label[-3:]] for label in text.split(",")}
 
 
 def square(elements, multiple=64):
@@ -97,7 +103,7 @@ def prepare(arguments):
     os.makedirs(arguments.folder, exist_ok=True)
     shutil.copy(arguments.runner, os.path.join(arguments.folder, "fusebox-run"))
     listing = []
-    for label, size in SIZES.items():
+    for label, size in sizes(arguments.sizes).items():
         for name, (emitter, text, moved) in cases(size).items():
             stem = os.path.join(arguments.folder, f"{name}.{label}")
             with open(stem + ".hlo", "w") as file:
@@ -221,6 +227,8 @@ def main():
         if verb == "programs":
             sub.add_argument("modules")
         sub.add_argument("folder")
+        if verb == "prepare":
+            sub.add_argument("--sizes", default="64MiB,1GiB,4GiB")
         sub.add_argument("--fusebox", default="target/release/fusebox")
         sub.add_argument("--runner", default="target/release/fusebox-run")
         sub.add_argument("--target", default="sm_90")
