@@ -45,6 +45,7 @@ mod repeated_work;
 mod reproduce;
 mod selected_elements;
 mod simulator;
+mod software_cuda;
 mod sorts;
 mod special_values;
 mod stablehlo;

@@ -1,0 +1,176 @@
+//! Runs programs for GPUs on the software driver, through the command line, and compares the
+//! results with the interpreter's.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use crate::program::{Ran, Workplace};
+
+/// Makes the software driver the library that a program finds as NVIDIA's driver.
+fn install(place: &Workplace) {
+    let program = Path::new(env!("CARGO_BIN_EXE_fusebox"));
+    let library = program.with_file_name("deps").join("libsoftware_cuda.so");
+    symlink(library, place.path("libcuda.so.1")).unwrap();
+}
+
+/// Runs the program with the software driver, which has one device of a kind.
+fn run(place: &Workplace, device: &str, arguments: &[&str], more: &[(&str, &str)]) -> Ran {
+    let folder = place.folder().to_str().unwrap().to_string();
+    let mut variables = vec![("LD_LIBRARY_PATH", folder.as_str()), ("SOFTWARE_CUDA_DEVICE", device)];
+    variables.extend(more);
+    place.run_with_environment(arguments, &variables)
+}
+
+/// Compares the results of a module on devices of several kinds with those of the interpreter.
+fn check(text: &str, targets: &[(&str, &str)], arguments: &[&str]) {
+    let place = Workplace::with_module(text);
+    install(&place);
+    for (device, target) in targets {
+        let arguments = [&["run", "m.hlo", "--check", "--target", target], arguments].concat();
+        let ran = run(&place, device, &arguments, &[]);
+        assert!(!ran.err.contains("software-cuda:"), "{}", ran.err);
+        ran.succeeded();
+    }
+}
+
+const TARGETS: [(&str, &str); 5] =
+    [("sm_90", "cuda"), ("sm_80", "sm_80"), ("sm_90", "sm_90"), ("sm_90", "sm_90a"), ("sm_100", "sm_100")];
+
+#[test]
+fn elementwise_kernels() {
+    check(
+        "HloModule m
+ENTRY main {
+  a = f32[3,333] parameter(0)
+  b = bf16[3,333] parameter(1)
+  c = f32[3,333] convert(b)
+  t = f32[3,333] tanh(a)
+  e = f32[3,333] exponential(c)
+  ROOT r = f32[3,333] divide(t, e)
+}
+",
+        &TARGETS,
+        &[],
+    );
+}
+
+#[test]
+fn reductions_transpositions_and_products() {
+    check(
+        "HloModule m
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+ENTRY main {
+  a = f32[70,50] parameter(0)
+  b = f32[50,40] parameter(1)
+  t = f32[50,70] transpose(a), dimensions={1,0}
+  z = f32[] constant(0)
+  s = f32[50] reduce(t, z), dimensions={1}, to_apply=add
+  c = f32[70] reduce(a, z), dimensions={1}, to_apply=add
+  d = f32[70,40] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = (f32[50,70], f32[50], f32[70], f32[70,40]) tuple(t, s, c, d)
+}
+",
+        &TARGETS,
+        &[],
+    );
+}
+
+/// A loop whose body is a sequence of kernels, which becomes a graph in the second iteration.
+const LOOP: &str = "HloModule m
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+body {
+  p = (s32[], f32[64,32], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[64,32] get-tuple-element(p), index=1
+  y = f32[64] get-tuple-element(p), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  z = f32[] constant(0)
+  s = f32[64] reduce(x, z), dimensions={1}, to_apply=add
+  half = f32[] constant(0.03125)
+  h = f32[64] broadcast(half), dimensions={}
+  m = f32[64] multiply(s, h)
+  w = f32[64,32] broadcast(m), dimensions={0}
+  x2 = f32[64,32] subtract(x, w)
+  y2 = f32[64] add(y, m)
+  ROOT r = (s32[], f32[64,32], f32[64]) tuple(j, x2, y2)
+}
+condition {
+  p = (s32[], f32[64,32], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(6)
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+ENTRY main {
+  x = f32[64,32] parameter(0)
+  y = f32[64] parameter(1)
+  i = s32[] constant(0)
+  p = (s32[], f32[64,32], f32[64]) tuple(i, x, y)
+  ROOT r = (s32[], f32[64,32], f32[64]) while(p), condition=condition, body=body
+}
+";
+
+#[test]
+fn loops_with_and_without_graphs() {
+    check(LOOP, &TARGETS[..1], &[]);
+    check(LOOP, &TARGETS[..1], &["--no-graphs"]);
+}
+
+/// Returns the number of calls of a function of the driver.
+fn calls(place: &Workplace, function: &str) -> u64 {
+    let text = std::fs::read_to_string(place.path("calls.json")).unwrap();
+    let line = text.lines().find(|line| line.contains(&format!("\"{function}\"")));
+    line.map_or(0, |line| line.rsplit(':').next().unwrap().trim().trim_end_matches(',').parse().unwrap())
+}
+
+#[test]
+fn a_repeated_sequence_is_one_launch() {
+    let place = Workplace::with_module(LOOP);
+    install(&place);
+    let count = |more: &[&str]| {
+        let arguments = [&["run", "m.hlo", "--target", "cuda"], more].concat();
+        run(&place, "sm_90", &arguments, &[("SOFTWARE_CUDA_CALLS", "calls.json")]).succeeded();
+        (calls(&place, "cuLaunchKernel"), calls(&place, "cuGraphLaunch"))
+    };
+    let (single, no_graphs) = count(&["--no-graphs"]);
+    let (direct, graphs) = count(&[]);
+    assert_eq!(no_graphs, 0);
+    assert!(graphs >= 5 && direct < single, "{direct} launches and {graphs} graphs instead of {single} launches");
+}
+
+#[test]
+fn random_interleavings_give_the_same_results() {
+    let place = Workplace::with_module(LOOP);
+    install(&place);
+    for seed in ["1", "2", "3"] {
+        let arguments = ["run", "m.hlo", "--check", "--target", "cuda"];
+        run(&place, "sm_90", &arguments, &[("SOFTWARE_CUDA_SEED", seed)]).succeeded();
+    }
+}
+
+#[test]
+fn a_device_with_too_little_memory_is_out_of_memory() {
+    let place = Workplace::with_module(
+        "HloModule m\nENTRY main {\n  a = f32[65536] parameter(0)\n  ROOT r = f32[65536] negate(a)\n}\n",
+    );
+    install(&place);
+    let memory = |size| run(&place, "sm_90", &["run", "m.hlo", "--target", "cuda"], &[("SOFTWARE_CUDA_MEMORY", size)]);
+    memory("1MiB").succeeded();
+    memory("300KiB").failed(1, &["memory"]);
+}
+
+#[test]
+fn code_for_a_newer_device_is_refused() {
+    let place = Workplace::with_module("HloModule m\nENTRY main {\n  ROOT a = f32[4] parameter(0)\n}\n");
+    install(&place);
+    run(&place, "sm_80", &["run", "m.hlo", "--target", "sm_90"], &[]).failed(1, &["sm_90", "sm_80"]);
+    run(&place, "sm_12", &["run", "m.hlo", "--target", "cuda"], &[]).failed(1, &["SOFTWARE_CUDA_DEVICE=sm_12"]);
+}
