@@ -7,6 +7,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fusebox_files::SizeLimit;
 use fusebox_lowering::{Lowering, MlirPasses};
+use fusebox_run::graphs::GraphChoice;
 use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
 use glob::Pattern;
@@ -102,9 +103,8 @@ pub struct CompilationArguments {
     /// Number of threads to compile and run with; 0 means one per processor
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
-    /// Launch every kernel on a GPU by itself, not sequences of kernels as CUDA graphs
-    #[arg(long)]
-    pub no_graphs: bool,
+    #[command(flatten)]
+    pub graphs: GraphChoice,
     /// Memory limit of outputs and temporaries, without inputs and constants: bytes, or 512K, 64M,
     /// 2G. Values are rematerialised to stay within the limit; it is an error if the program still
     /// exceeds the limit

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fusebox_choices::{bundled, threads};
 use fusebox_plugins::LoadedEmitter;
 use fusebox_run::terminal;
-use fusebox_runtime::{KernelImage, Launching, Options, Watchdog};
+use fusebox_runtime::{KernelImage, Options, Watchdog};
 
 use crate::arguments::CompilationArguments;
 use crate::exit::Failure;
@@ -21,8 +21,8 @@ pub fn options(compiling: &CompilationArguments) -> Result<Options, Failure> {
     let is_limited = move |kernel: &KernelImage| wanted.is_some() || !is_bundled(kernel);
     let watchdog = Watchdog::start(limit, is_limited, move |kernel| end_process(kernel, limit));
     let watchdog = watchdog.map_err(|error| Failure::input(format!("cannot start a thread: {error}")))?;
-    let launching = if compiling.no_graphs { Launching::Single } else { Launching::Graphs };
-    Ok(Options { threads: threads(compiling.threads), watchdog: Some(watchdog), launching, ..Options::default() })
+    let (threads, graphs) = (threads(compiling.threads), compiling.graphs.when());
+    Ok(Options { threads, watchdog: Some(watchdog), graphs, ..Options::default() })
 }
 
 /// Whether a bundled emitter built this kernel.

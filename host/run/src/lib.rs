@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod graphs;
 pub mod inputs;
 mod numbers;
 pub mod results;

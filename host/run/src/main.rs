@@ -11,9 +11,9 @@ use std::time::Instant;
 
 use clap::Parser;
 use fusebox_files::{SizeLimit, WriteError};
-use fusebox_run::{inputs, results, stored, terminal, timing_json};
+use fusebox_run::{graphs, inputs, results, stored, terminal, timing_json};
 use fusebox_runtime::measurement::{Effort, Session, measure};
-use fusebox_runtime::{Launching, LoadedExecutable, Options, describe_gpu};
+use fusebox_runtime::{LoadedExecutable, Options, describe_gpu};
 
 /// Run an executable compiled by fusebox. The executable is machine code, so run only executables
 /// that you trust
@@ -42,9 +42,8 @@ struct Arguments {
     /// Number of threads; 0: one per processor
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Launch every kernel on a GPU by itself, not sequences of kernels as CUDA graphs
-    #[arg(long)]
-    no_graphs: bool,
+    #[command(flatten)]
+    graphs: graphs::GraphChoice,
     /// Describe this machine's GPU and exit
     #[arg(long)]
     device: bool,
@@ -88,8 +87,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let executable = stored::read(path, &bytes, &arguments.trust)?;
     let target = executable.target.to_string();
     let begin = Instant::now();
-    let launching = if arguments.no_graphs { Launching::Single } else { Launching::Graphs };
-    let options = Options { threads: arguments.threads, launching, ..Options::default() };
+    let options = Options { threads: arguments.threads, graphs: arguments.graphs.when(), ..Options::default() };
     let program = LoadedExecutable::open(executable, &options)?;
     let load_ms = begin.elapsed().as_secs_f64() * 1e3;
     let values = inputs::arrays(&inputs::load(&arguments.inputs, &program.parameter_shapes())?);

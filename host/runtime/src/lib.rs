@@ -101,7 +101,7 @@ pub use executable::{
     KernelArgument, KernelImage, Slice, Target, Thunk, ValueShape, bytes_moved,
 };
 pub use loaded::{ExecuteOptions, ExecutedSteps, ExecutionThread, LoadedExecutable, ResultMemory};
-pub use machine::{ForeignMemory, LaunchReads, Launching, Options, PART_BYTES, ThreadOrder, describe_gpu, trace_reads};
+pub use machine::{ForeignMemory, Graphs, LaunchReads, Options, PART_BYTES, ThreadOrder, describe_gpu, trace_reads};
 pub use processor::{
     PinnedThread, Sweep, SweepAccess, TILES_OF_BF16, TILES_OF_INT8, describe_cpu, operations_per_second,
 };

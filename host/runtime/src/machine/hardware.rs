@@ -80,7 +80,7 @@ impl Hardware {
     ) -> Result<LoadedCode, LoadError> {
         Ok(match (self, executable.target) {
             (Hardware::Gpu(gpu), Target::Cuda(wanted)) => {
-                LoadedCode::Gpu(GpuProgram::load(gpu, executable, wanted, host_ops, options.launching)?)
+                LoadedCode::Gpu(GpuProgram::load(gpu, executable, wanted, host_ops, options.graphs)?)
             }
             (Hardware::Host(executor, _), target) if self.executes(target) => {
                 let watchdog = options.watchdog.as_ref();

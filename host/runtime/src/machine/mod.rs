@@ -29,6 +29,6 @@ pub use frame::Frame;
 pub use hardware::{Hardware, LoadedCode};
 pub use host::{PART_BYTES, even_part};
 pub use memory::{DeviceMemory, ForeignMemory};
-pub use options::{Launching, Options};
+pub use options::{Graphs, Options};
 pub use simt::{LaunchReads, ThreadOrder, trace_reads};
 pub use thunks::{Machine, in_order};

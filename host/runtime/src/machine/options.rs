@@ -12,19 +12,22 @@ pub struct Options {
     pub order: ThreadOrder,
     /// A watchdog that reports a kernel of the cpu target that does not end.
     pub watchdog: Option<Watchdog>,
-    /// How a GPU gets its work.
-    pub launching: Launching,
+    /// When sequences of launches and copies are launched together on a GPU.
+    pub graphs: Graphs,
 }
 
-/// How a GPU gets its work.
+/// When sequences of launches and copies are launched together on a GPU, as CUDA graphs. The GPU
+/// can execute independent kernels of a graph at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Launching {
-    /// Sequences of launches and copies are launched together, as CUDA graphs, when they are
-    /// executed repeatedly. The GPU can execute independent kernels at the same time.
-    #[default]
-    Graphs,
+pub enum Graphs {
     /// Every kernel is launched by itself. The kernels are executed one after the other.
-    Single,
+    Never,
+    /// A sequence becomes a graph when it is executed for the second time, because building a graph
+    /// takes longer than launching its kernels once.
+    #[default]
+    Repeated,
+    /// A sequence becomes a graph when it is executed for the first time.
+    Always,
 }
 
 impl Options {

@@ -17,7 +17,7 @@ use super::product::{CublasLibrary, LoadedProduct};
 use super::run_error;
 use crate::code::LoadedHostOp;
 use crate::machine::frame::Frame;
-use crate::machine::options::Launching;
+use crate::machine::options::Graphs;
 use crate::machine::thunks::{Machine, branch_taken};
 use crate::values::HostMemory;
 use crate::{CodeImage, Executable, LoadError, RunError, Slice, Thunk};
@@ -31,7 +31,7 @@ pub struct GpuProgram {
     /// For each host operation, the matrix product that the GPU computes instead of the host.
     /// `None` if the host executes the operation.
     products: Vec<Option<LoadedProduct>>,
-    launching: Launching,
+    when: Graphs,
     /// The graphs of sequences of launches and copies, by the addresses of the sequences. `None`
     /// for a sequence that was executed once, without a graph.
     graphs: Mutex<HashMap<*const Thunk, Option<LoadedGraph>>>,
@@ -61,14 +61,14 @@ impl GpuProgram {
         executable: &Executable,
         wanted: u32,
         host_ops: Vec<LoadedHostOp>,
-        launching: Launching,
+        when: Graphs,
     ) -> Result<GpuProgram, LoadError> {
         check_capability(wanted, device.capability()?)?;
         let modules = executable.code.iter().map(|code| module(device, code)).collect::<Result<Vec<_>, _>>()?;
         let products = products(device, &host_ops)?;
         let kernel = |image: &crate::KernelImage| modules[image.code as usize].function(image);
         let kernels = executable.kernels.iter().map(kernel).collect::<Result<Vec<_>, _>>()?;
-        Ok(GpuProgram { kernels, host_ops, products, launching, graphs: Mutex::default(), device: device.clone() })
+        Ok(GpuProgram { kernels, host_ops, products, when, graphs: Mutex::default(), device: device.clone() })
     }
 }
 
@@ -88,18 +88,20 @@ impl<'e> GpuRun<'e> {
         self.frame.address(slice) as CUdeviceptr
     }
 
-    /// Executes a sequence of launches and copies. From the second time on, one call launches all of
-    /// them, as a graph.
+    /// Executes a sequence of launches and copies. If the sequence is executed repeatedly, one call
+    /// launches all of them, as a graph.
     fn run_sequence(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
         let program = self.program;
-        if program.launching == Launching::Single || thunks.len() < 2 {
+        let shortest = if program.when == Graphs::Always { 1 } else { 2 };
+        if program.when == Graphs::Never || thunks.len() < shortest {
             return thunks.iter().try_for_each(|thunk| self.step(thunk));
         }
         let mut graphs = program.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = graphs.get_mut(&thunks.as_ptr()) else {
-            graphs.insert(thunks.as_ptr(), None);
+        let is_new = !graphs.contains_key(&thunks.as_ptr());
+        let known = graphs.entry(thunks.as_ptr()).or_default();
+        if is_new && program.when == Graphs::Repeated {
             return thunks.iter().try_for_each(|thunk| self.step(thunk));
-        };
+        }
         let (device, kernels) = (&program.device, &program.kernels);
         let graph = match known.take().filter(|graph| graph.is_of(thunks)) {
             Some(graph) => graph,
