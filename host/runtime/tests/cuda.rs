@@ -1,11 +1,16 @@
-//! Runs programs on a GPU. If there is no GPU, each test prints that it is skipped.
+//! Runs programs on a GPU. If there is no GPU, each test prints that it is skipped. Two tests run
+//! this test program again, with the software driver as NVIDIA's driver.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
 use fusebox_runtime::measurement::Session;
 use fusebox_runtime::{
-    Access, Allocation, AllocationKind, Binding, Buffer, CodeImage, Executable, ExecuteOptions, KernelArgument,
-    KernelImage, LoadError, LoadedExecutable, Options, Slice, Target, Thunk, ValueShape, describe_gpu,
+    Access, Allocation, AllocationKind, Binding, Buffer, CodeImage, Executable, ExecuteOptions, ExecutionThread,
+    KernelArgument, KernelImage, LoadError, LoadedExecutable, Options, Slice, Target, Thunk, ValueShape, describe_gpu,
 };
 
 /// PTX of a kernel that adds 1 to each of 64 words.
@@ -155,4 +160,67 @@ fn code_for_a_newer_card_is_refused() {
         Err(LoadError::Device(message)) => assert!(message.contains("sm_999"), "{message}"),
         other => panic!("{other:?}"),
     }
+}
+
+/// Runs a test of this program, or all tests, with the software driver. Returns the number of calls
+/// of each function of the driver, as lines of JSON.
+fn on_the_software_driver(test: Option<&str>, variables: &[(&str, &str)]) -> String {
+    let program = std::env::current_exe().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    symlink(program.with_file_name("libsoftware_cuda.so"), folder.path().join("libcuda.so.1")).unwrap();
+    let calls = folder.path().join("calls.json");
+    let mut command = Command::new(&program);
+    command.args(test.map(|test| ["--exact", test]).into_iter().flatten());
+    command.env("LD_LIBRARY_PATH", folder.path()).env("SOFTWARE_CUDA_CALLS", &calls);
+    command.env("FUSEBOX_ON_SOFTWARE_DRIVER", "1").envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&text));
+    std::fs::read_to_string(calls).unwrap()
+}
+
+/// Whether a test of this program runs this program.
+fn is_inside() -> bool {
+    std::env::var_os("FUSEBOX_ON_SOFTWARE_DRIVER").is_some()
+}
+
+#[test]
+fn all_tests_pass_on_the_software_driver() {
+    if !is_inside() {
+        assert!(on_the_software_driver(None, &[]).contains("cuLaunchKernel"));
+    }
+}
+
+/// Executes a program as often as a variable says. Other tests count the calls.
+#[test]
+fn executions_in_the_steady_state() {
+    let Some(times) = std::env::var("FUSEBOX_EXECUTIONS").ok().and_then(|times| times.parse().ok()) else { return };
+    let program = LoadedExecutable::open(executable(3), &Options::default()).unwrap();
+    let input = Buffer::from_literal(program.device(), &words(0..WORDS as i32)).unwrap();
+    let options = ExecuteOptions { thread: ExecutionThread::Caller, ..ExecuteOptions::default() };
+    for _ in 0..times {
+        let results = program.execute(&[&input], &options).unwrap();
+        drop(results);
+    }
+}
+
+/// Counts the calls of the driver that further executions make: they launch a graph and wait for
+/// it. They allocate, copy and update nothing.
+#[test]
+fn an_execution_in_the_steady_state_makes_three_calls() {
+    if is_inside() {
+        return;
+    }
+    let calls = |times: &str| {
+        let text = on_the_software_driver(Some("executions_in_the_steady_state"), &[("FUSEBOX_EXECUTIONS", times)]);
+        let number = |line: &str| {
+            let (name, number) = line.split_once(": ")?;
+            Some((name.trim_matches([' ', '"']).to_string(), number.trim_end_matches(',').parse::<i64>().ok()?))
+        };
+        text.lines().filter_map(number).collect::<BTreeMap<String, i64>>()
+    };
+    let (few, many) = (calls("10"), calls("110"));
+    let more = many.iter().map(|(name, number)| (name.as_str(), number - few.get(name).unwrap_or(&0)));
+    let more: Vec<(&str, i64)> = more.filter(|(_, number)| *number != 0).collect();
+    assert_eq!(more, [("cuCtxGetCurrent", 100), ("cuGraphLaunch", 100), ("cuStreamSynchronize", 100)]);
 }
