@@ -139,6 +139,12 @@ pub enum Kind {
     Check(u32),
     /// Records that a tracked register is written.
     Mark(u32),
+    /// Checks that no product of a group is still writing or reading a register that the next
+    /// instruction accesses.
+    Settled {
+        register: u32,
+        is_written: bool,
+    },
 }
 
 /// An access to memory.
@@ -335,6 +341,16 @@ pub struct GroupProduct {
 pub enum GroupLeft {
     Registers(Box<[u32]>),
     Descriptor(u32),
+}
+
+impl GroupProduct {
+    /// Returns the registers that the product accesses until the warp waits for it.
+    pub fn registers(&self) -> Vec<u32> {
+        match &self.left_from {
+            GroupLeft::Registers(left) => self.sums.iter().chain(left).copied().collect(),
+            GroupLeft::Descriptor(_) => self.sums.to_vec(),
+        }
+    }
 }
 
 impl Element {

@@ -17,7 +17,7 @@ mod warp;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::code::{Access, Code, Constant, Guard, Kind, Matrix, Step, Tracked};
+use crate::code::{Access, Code, Constant, GroupStep, Guard, Kind, Matrix, Step, Tracked};
 use crate::error::LoadError;
 use crate::fault::Space;
 use crate::numbers::integer::mask;
@@ -129,7 +129,7 @@ impl<'t> Decoder<'t> {
                     return Err(LoadError::new(*line, format!("the label {name} is defined twice")));
                 }
             }
-            Statement::Targets(name, labels, _) => drop(self.tables.insert(name, labels.clone())),
+            Statement::Targets(name, labels) => drop(self.tables.insert(name, labels.clone())),
             Statement::Location(file, line) => self.location = Some((*file, *line)),
             Statement::Pragma(text, line) => self.pragma(text, *line)?,
             Statement::Registers(ty, names, line) => {
@@ -267,12 +267,27 @@ impl<'t> Decoder<'t> {
         let written = |flow: &Flow| -> Vec<u32> {
             flow.uses.writes.iter().filter_map(|slot| tracked.get(slot).copied()).collect()
         };
+        let of_groups = self.registers_of_groups();
+        let settled = |draft: &Draft| -> Vec<Kind> {
+            if of_groups.is_empty() || matches!(draft.step.kind, Kind::Group(_)) {
+                return Vec::new();
+            }
+            let (reads, writes) = (draft.uses.reads.iter(), draft.uses.writes.iter());
+            let all = reads.map(|slot| (slot, false)).chain(writes.map(|slot| (slot, true)));
+            all.filter(|(slot, _)| of_groups.contains(slot))
+                .filter_map(|(slot, is_written)| match slot {
+                    Slot::Register(register) => Some(Kind::Settled { register: *register, is_written }),
+                    Slot::Predicate(_) => None,
+                })
+                .collect()
+        };
         // Number of the first step of each instruction.
         let mut first = Vec::with_capacity(flows.len());
         let mut next = 0;
-        for (flow, analysis) in flows.iter().zip(&analyses) {
+        for ((draft, flow), analysis) in self.drafts.iter().zip(flows).zip(&analyses) {
             first.push(next);
-            next += analysis.unwritten.len() as u32 + 1 + written(flow).len() as u32;
+            let checks = analysis.unwritten.len() + settled(draft).len();
+            next += (checks + 1 + written(flow).len()) as u32;
         }
         let mut steps = Vec::with_capacity(next as usize);
         for ((draft, flow), analysis) in self.drafts.iter().zip(flows).zip(analyses) {
@@ -289,6 +304,7 @@ impl<'t> Decoder<'t> {
                 let guard = draft.guard.filter(|_| !is_guard);
                 steps.push(around(Kind::Check(tracked[slot]), guard));
             }
+            steps.extend(settled(draft).into_iter().map(|kind| around(kind, draft.guard)));
             let meets = analysis.meets.map_or(u32::MAX, |at| first[at]);
             let targets: Vec<u32> = flow.targets.iter().map(|target| first[*target]).collect();
             steps.push(Step { kind: placed(&draft.step.kind, &targets, meets), ..draft.step.clone() });
@@ -303,6 +319,15 @@ impl<'t> Decoder<'t> {
             sites: self.sites as usize,
             text: text.clone(),
         }
+    }
+
+    /// Returns the registers that products of groups access while other instructions execute.
+    fn registers_of_groups(&self) -> HashSet<Slot> {
+        let products = self.drafts.iter().filter_map(|draft| match &draft.step.kind {
+            Kind::Group(GroupStep::Product(product)) => Some(product.registers()),
+            _ => None,
+        });
+        products.flatten().map(Slot::Register).collect()
     }
 
     fn name(&self, slot: Slot) -> String {

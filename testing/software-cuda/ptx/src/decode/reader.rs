@@ -293,15 +293,6 @@ impl<'r, 't> Reader<'r, 't> {
         }
     }
 
-    /// Whether an operand is a predicate.
-    pub fn is_predicate(&self, number: usize) -> bool {
-        let name = match self.instruction.operands.get(number) {
-            Some(Operand::Name(name) | Operand::Not(name)) => name,
-            _ => return false,
-        };
-        matches!(self.names.find(name), Some(Meaning::Slot(Slot::Predicate(_), _)))
-    }
-
     /// Returns a number that the text states.
     pub fn integer(&self, number: usize) -> Result<i64, LoadError> {
         match self.operand(number)? {

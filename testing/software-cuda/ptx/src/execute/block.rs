@@ -255,11 +255,22 @@ impl<'a> Worker<'a> {
                 all_together(mask)?;
                 matrix::execute(warp, of, &mut reach!(self, number))?;
             }
-            Kind::Group(GroupStep::Product(product)) => {
+            Kind::Group(step) => {
                 all_together(mask)?;
-                group::multiply(warp, product, &mut reach!(self, number))?;
+                match step {
+                    GroupStep::Product(product) => group::multiply(warp, product, &mut reach!(self, number))?,
+                    GroupStep::Fence => warp.flights.fence(),
+                    GroupStep::Commit => warp.flights.commit(),
+                    GroupStep::Wait(most) => warp.flights.wait(*most),
+                }
             }
-            Kind::Group(_) => all_together(mask)?,
+            Kind::Settled { register, is_written } => {
+                if warp.flights.touch(*register, *is_written) {
+                    let message = "a wgmma that the warp has not waited for may still access a register".into();
+                    let lane = mask.trailing_zeros() as usize;
+                    return Err(Stop { lane, kind: FaultKind::Undefined { message } });
+                }
+            }
             Kind::Check(register) => {
                 let missing = mask & !warp.written[*register as usize];
                 if missing != 0 {
@@ -278,8 +289,9 @@ impl<'a> Worker<'a> {
     fn barrier(&mut self, number: usize, barrier: &Barrier, mask: u32) -> Result<Next, Stop> {
         let warp = &mut self.warps[number];
         if mask != warp.live {
-            let message =
-                format!("only some threads of the warp execute the barrier: lanes {mask:#x} of {:#x}", warp.live);
+            let why = if barrier.is_aligned { "" } else { ", which the interpreter does not support" };
+            let (all, count) = (warp.live, mask.count_ones());
+            let message = format!("only {count} threads of the warp execute the barrier, {mask:#x} of {all:#x}{why}");
             return Err(Stop { lane: mask.trailing_zeros() as usize, kind: FaultKind::Divergence { message } });
         }
         let undefined = |message: String| Stop { lane: 0, kind: FaultKind::Barrier { message } };

@@ -104,6 +104,9 @@ fn plain_access() -> Access {
 pub fn multiply(warp: &mut Warp, product: &GroupProduct, reach: &mut Reach) -> Result<(), Stop> {
     let GroupProduct { columns, steps, left, right, sums, .. } = product;
     let (columns, steps) = (*columns, *steps);
+    if !warp.flights.start(product.registers()) {
+        return Err(undefined("wgmma.fence must come between other writes of the registers of a wgmma and the wgmma"));
+    }
     let rows = match &product.left_from {
         GroupLeft::Registers(registers) => {
             let lanes: Vec<Lanes> = registers.iter().map(|it| *warp.registers.get(*it)).collect();

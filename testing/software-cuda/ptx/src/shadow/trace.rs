@@ -126,7 +126,12 @@ impl Trace {
         } else if self.block == SEVERAL_BLOCKS {
             self.when &= own.when | !STRONG;
         } else if self.precedes(by) {
-            *self = Trace { work: self.work, ..own };
+            // Other threads know of a weak access only by a synchronisation, and not because the
+            // same thread made a strong access since.
+            let synchronised = (self.when & TICKS) < by.known[by.thread as usize / 32 % WARPS];
+            let hides = by.is_strong && !self.is_strong() && !synchronised;
+            let when = if hides { own.when & !STRONG } else { own.when };
+            *self = Trace { work: self.work, when, ..own };
         } else {
             let warps = if self.when & SEVERAL == 0 { 1 << (self.party / 32) } else { self.party };
             let tick = (self.when & TICKS).max(own.when & TICKS);

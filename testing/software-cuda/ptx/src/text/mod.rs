@@ -222,7 +222,7 @@ impl<'t> Parser<'t> {
                     body.push(Statement::Instruction(self.instruction(None, name)?));
                 } else if self.token == Token::Dotted("branchtargets") {
                     self.next()?;
-                    body.push(Statement::Targets(name, self.labels()?, line));
+                    body.push(Statement::Targets(name, self.labels()?));
                 } else {
                     body.push(Statement::Label(name, line));
                 }

@@ -63,7 +63,7 @@ pub enum Statement<'t> {
     /// Registers of a type: each name, and the number of registers if the name is a prefix.
     Registers(Type, Vec<(&'t str, Option<u32>)>, u32),
     /// Labels of `brx.idx`.
-    Targets(&'t str, Vec<&'t str>, u32),
+    Targets(&'t str, Vec<&'t str>),
     /// Number of the source file, and the line in it.
     Location(u64, u64),
     Pragma(&'t str, u32),

@@ -1,0 +1,20 @@
+//! Conformance tests, written from the PTX manual, and planted faults.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod atomics;
+mod bits;
+mod compare;
+mod control;
+mod convert;
+mod faults;
+mod float;
+mod group;
+mod half;
+mod harness;
+mod integer;
+mod lanes;
+mod matrix;
+mod memory;
+mod modules;
+mod races;
+mod streams;
