@@ -9,7 +9,7 @@ use thiserror::Error;
 pub struct Fault {
     pub kind: FaultKind,
     /// `None` for copies and fills by the driver.
-    pub place: Option<Place>,
+    pub place: Option<Box<Place>>,
 }
 
 /// The instruction and the thread that caused a fault.

@@ -111,5 +111,5 @@ fn placed(kernel: &Kernel, launch: &Launch, fault: BlockFault) -> Fault {
         instruction: text.trim().to_owned(),
         source,
     };
-    Fault { kind, place: Some(place) }
+    Fault { kind, place: Some(Box::new(place)) }
 }

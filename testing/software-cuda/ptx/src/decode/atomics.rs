@@ -88,8 +88,8 @@ pub fn atomic(reader: &mut Reader) -> Result<Kind, LoadError> {
     let (base, offset, of_variable) = reader.address(first)?;
     let operand_type = if is_narrow { untyped(ty) } else { ty };
     let mut from = [0; 2];
-    for number in 0..sources {
-        from[number] = reader.source(first + 1 + number, operand_type)?;
+    for (number, from) in from.iter_mut().take(sources).enumerate() {
+        *from = reader.source(first + 1 + number, operand_type)?;
     }
     let to = if returns { Some(reader.dest(0, operand_type)?) } else { None };
     let access = Access {

@@ -135,12 +135,12 @@ macro_rules! of_floats {
         #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "the negation holds for NaN, too")]
         match $compare {
             Compare::Equal => by!(|a, b| a == b),
-            Compare::NotEqual => by!(|a, b| a < b || a > b),
+            Compare::NotEqual => by!(|a, b| !(a == b || a.is_nan() || b.is_nan())),
             Compare::Less => by!(|a, b| a < b),
             Compare::LessEqual => by!(|a, b| a <= b),
             Compare::Greater => by!(|a, b| a > b),
             Compare::GreaterEqual => by!(|a, b| a >= b),
-            Compare::OrNan(OrNan::Equal) => by!(|a, b| !(a < b || a > b)),
+            Compare::OrNan(OrNan::Equal) => by!(|a, b| a == b || a.is_nan() || b.is_nan()),
             Compare::OrNan(OrNan::NotEqual) => by!(|a, b| a != b),
             Compare::OrNan(OrNan::Less) => by!(|a, b| !(a >= b)),
             Compare::OrNan(OrNan::LessEqual) => by!(|a, b| !(a > b)),
@@ -274,7 +274,7 @@ pub fn logic(reader: &mut Reader) -> Result<Kind, LoadError> {
         "xor" => |registers, at, mask| predicates(registers, at, mask, |a, b| a ^ b),
         "not" => |registers, at, mask| predicates(registers, at, mask, |a, _| !a),
         _ => match reader.operand(1)? {
-            Operand::Integer(value @ (0 | 1 | -1)) => {
+            Operand::Integer(value @ -1..=1) => {
                 let at = Operands { to: reader.predicate_dest(reader.operand(0)?)?, ..Operands::default() };
                 let run: LaneFn = if *value == 0 {
                     |registers, at, mask| registers.set_predicate(at.to, mask, 0)
@@ -313,14 +313,14 @@ pub fn test(reader: &mut Reader) -> Result<Kind, LoadError> {
                     "normal",
                     lanes!(test, |a| {
                         let magnitude = a & (<$ty>::SIGN - 1);
-                        magnitude >= <$ty>::SMALLEST_NORMAL && magnitude < <$ty>::INFINITY
+                        (<$ty>::SMALLEST_NORMAL..<$ty>::INFINITY).contains(&magnitude)
                     }),
                 ),
                 (
                     "subnormal",
                     lanes!(test, |a| {
                         let magnitude = a & (<$ty>::SIGN - 1);
-                        magnitude > 0 && magnitude < <$ty>::SMALLEST_NORMAL
+                        (1..<$ty>::SMALLEST_NORMAL).contains(&magnitude)
                     }),
                 ),
             ]

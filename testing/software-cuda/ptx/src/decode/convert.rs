@@ -172,7 +172,9 @@ fn as_float(number: Number, mode: Mode) -> f64 {
         Number::Float(value) => value,
     };
     // NaN becomes zero by `sat`, and stays by `relu`.
-    let value = if mode.saturates { value.max(0.0).min(1.0) } else { value };
+    // The sum makes a positive zero of a negative one.
+    let clamped = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) + 0.0 };
+    let value = if mode.saturates { clamped } else { value };
     if mode.relu && value <= 0.0 { 0.0 } else { value }
 }
 

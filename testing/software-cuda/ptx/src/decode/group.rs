@@ -80,8 +80,8 @@ fn product(reader: &mut Reader) -> Result<GroupProduct, LoadError> {
     let mut negates = [false; 2];
     let mut transposed = [false; 2];
     if !is_integer {
-        for side in 0..2 {
-            negates[side] = match reader.integer(4 + side)? {
+        for (side, negates) in negates.iter_mut().enumerate() {
+            *negates = match reader.integer(4 + side)? {
                 1 => false,
                 -1 => true,
                 _ => return reader.error("a sign of wgmma is 1 or -1"),

@@ -126,7 +126,7 @@ fn row_address(warp: &Warp, at: &Moved, matrix: usize, row: usize) -> Result<(us
     if at.access.space.is_none() {
         address = address.wrapping_sub(crate::code::SHARED_WINDOW);
     }
-    if address % ROW as u64 != 0 {
+    if !address.is_multiple_of(ROW as u64) {
         let kind = FaultKind::Misaligned { space: Space::Shared, address, alignment: ROW as u64 };
         return Err(Stop { lane, kind });
     }

@@ -128,7 +128,7 @@ pub fn encode(value: f64, format: Format, rounding: Rounding, saturates: bool) -
     }
     // The leading bit of a normal number, and a carry, add one to the exponent in front.
     let biased = last + format.fraction_bits as i32 + format.bias();
-    let result = kept + (u64::from(biased.unsigned_abs()) - 1 << format.fraction_bits);
+    let result = kept + ((u64::from(biased.unsigned_abs()) - 1) << format.fraction_bits);
     if result > u64::from(format.largest) {
         let stays = match rounding {
             Rounding::Zero => true,

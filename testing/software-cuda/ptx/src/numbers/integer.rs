@@ -48,9 +48,9 @@ pub fn mul<const B: u32>(a: u64, b: u64) -> u64 {
 #[inline(always)]
 pub fn mul_high<const B: u32, const S: bool>(a: u64, b: u64) -> u64 {
     let product = if S {
-        i128::from(signed(a, B)) * i128::from(signed(b, B)) >> B
+        (i128::from(signed(a, B)) * i128::from(signed(b, B))) >> B
     } else {
-        (u128::from(a) * u128::from(b) >> B) as i128
+        ((u128::from(a) * u128::from(b)) >> B) as i128
     };
     product as u64 & mask(B)
 }

@@ -125,7 +125,7 @@ pub fn evaluate(instruction: &str, to: &str, from: &[&str], rows: &[Vec<u64>]) -
     parameters.push(result);
     let text = kernel(parameters.len(), &registers, &body);
     // Blocks of a size that leaves lanes of a warp without thread, but divides all rows.
-    let block = (1..=64).rev().find(|block| rows.len() % block == 0).unwrap() as u32;
+    let block = (1..=64).rev().find(|block| rows.len().is_multiple_of(*block)).unwrap() as u32;
     card.run(&text, rows.len() as u32 / block, block, &parameters).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
     let all = card.read(result, rows.len() * bytes);
     all.chunks(bytes).map(|value| value.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte))).collect()

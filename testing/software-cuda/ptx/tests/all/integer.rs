@@ -60,11 +60,11 @@ fn products_are_added() {
     });
     check_three("mad.lo.u64 %d, %a, %b, %c;", ["u64"; 4], &edges(64), |a, b, c| a.wrapping_mul(b).wrapping_add(c));
     check_three("mad.hi.s32 %d, %a, %b, %c;", ["s32"; 4], &edges(32), |a, b, c| {
-        let high = (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32;
+        let high = ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32;
         u64::from(high.wrapping_add(c as u32))
     });
     check_three("mad.hi.u64 %d, %a, %b, %c;", ["u64"; 4], &edges(64), |a, b, c| {
-        ((u128::from(a) * u128::from(b) >> 64) as u64).wrapping_add(c)
+        (((u128::from(a) * u128::from(b)) >> 64) as u64).wrapping_add(c)
     });
     check(
         "mad.wide.s32 %d, %a, %b, %c;",
