@@ -27,7 +27,7 @@ pub use binding::{Binding, DynamicSize};
 pub use format::FormatError;
 pub use image::{Access, CodeImage, HostKernel, HostOp, KernelArgument, KernelImage};
 pub use target::Target;
-pub use thunk::{Thunk, bytes_moved};
+pub use thunk::{DeviceStep, Thunk, bytes_moved};
 pub use value_shape::ValueShape;
 
 use serde::{Deserialize, Serialize};

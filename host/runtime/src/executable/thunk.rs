@@ -10,6 +10,24 @@ use super::value_shape::ValueShape;
 /// into [`Executable::kernels`] and [`Executable::host_ops`].
 pub type Thunk = fusebox_thunks::Thunk<Slice, u32, u32>;
 
+/// A thunk that a GPU executes without the host.
+#[derive(Clone, Copy, Debug)]
+pub enum DeviceStep<'t> {
+    Launch { kernel: u32, arguments: &'t [Slice] },
+    Copy { from: &'t Slice, to: &'t Slice },
+}
+
+impl<'t> DeviceStep<'t> {
+    /// Returns `None` for thunks that need the host.
+    pub fn of(thunk: &'t Thunk) -> Option<DeviceStep<'t>> {
+        match thunk {
+            Thunk::Kernel { kernel, arguments } => Some(DeviceStep::Launch { kernel: *kernel, arguments }),
+            Thunk::Copy { from, to } => Some(DeviceStep::Copy { from, to }),
+            Thunk::HostOp { .. } | Thunk::While { .. } | Thunk::Conditional { .. } => None,
+        }
+    }
+}
+
 /// Returns the number of bytes that a thunk reads and writes. Does not count the bytes of nested
 /// thunks.
 pub fn bytes_moved(thunk: &Thunk) -> u64 {

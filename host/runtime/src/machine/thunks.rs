@@ -45,26 +45,39 @@ pub trait Machine {
     }
 }
 
-/// Executes a sequence of thunks. Executes loops and branches itself, and calls `step` for every
-/// other thunk.
+/// Executes thunks. Executes loops and branches itself, and calls `step` for every other thunk.
 pub fn in_order<'t, M: Machine + ?Sized>(
     machine: &mut M,
     thunks: &'t [Thunk],
     step: &mut dyn FnMut(&mut M, &'t Thunk) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
-    thunks.iter().try_for_each(|thunk| match thunk {
+    in_sequences(machine, thunks, &mut |machine, sequence| sequence.iter().try_for_each(|thunk| step(machine, thunk)))
+}
+
+/// A function that executes a sequence of thunks.
+pub type Running<'f, 't, M> = dyn FnMut(&mut M, &'t [Thunk]) -> Result<(), RunError> + 'f;
+
+/// Executes thunks. Executes loops and branches itself, and calls `run` for the sequences of other
+/// thunks between them.
+pub fn in_sequences<'t, M: Machine + ?Sized>(
+    machine: &mut M,
+    thunks: &'t [Thunk],
+    run: &mut Running<'_, 't, M>,
+) -> Result<(), RunError> {
+    let has_parts = |thunk: &Thunk| matches!(thunk, Thunk::While { .. } | Thunk::Conditional { .. });
+    thunks.chunk_by(|one, next| !has_parts(one) && !has_parts(next)).try_for_each(|chunk| match &chunk[0] {
         Thunk::While { condition, predicate, body, .. } => loop {
-            in_order(machine, condition, step)?;
+            in_sequences(machine, condition, run)?;
             if machine.read(predicate)?[0] == 0 {
                 return Ok(());
             }
-            in_order(machine, body, step)?;
+            in_sequences(machine, body, run)?;
         },
         Thunk::Conditional { index, branches, .. } => {
             let taken = branch_taken(&machine.read(index)?, branches.len());
-            in_order(machine, &branches[taken], step)
+            in_sequences(machine, &branches[taken], run)
         }
-        single => step(machine, single),
+        _ => run(machine, chunk),
     })
 }
 

@@ -8,6 +8,7 @@ use cudarc::driver::{CudaContext, DriverError};
 
 use super::module::LoadedFunction;
 use super::order::predecessors;
+use crate::executable::DeviceStep;
 use crate::machine::frame::Frame;
 use crate::{KernelImage, RunError, Slice, Thunk};
 
@@ -50,9 +51,10 @@ impl LoadedGraph {
             context: context.clone(),
         };
         let images: Vec<&KernelImage> = kernels.iter().map(|function| &function.image).collect();
-        for (thunk, before) in thunks.iter().zip(predecessors(thunks, &images)) {
+        let steps: Vec<DeviceStep> = thunks.iter().filter_map(DeviceStep::of).collect();
+        for (step, before) in steps.iter().zip(predecessors(&steps, &images)) {
             let before: Vec<sys::CUgraphNode> = before.iter().map(|&number| made.nodes[number]).collect();
-            let node = made.add(&before, &Content::of(kernels, thunk, frame)?).map_err(failed)?;
+            let node = made.add(&before, &Content::of(kernels, step, frame)?).map_err(failed)?;
             made.nodes.push(node);
         }
         // SAFETY: the graph is complete, and the pointer is valid for the new handle.
@@ -84,14 +86,13 @@ impl LoadedGraph {
             let number = slice.allocation as usize;
             self.addresses[number] != frame.addresses()[number]
         };
-        for (thunk, &node) in self.thunks.iter().zip(&self.nodes) {
-            let is_changed = match thunk {
-                Thunk::Kernel { arguments, .. } => arguments.iter().any(moved),
-                Thunk::Copy { from, to } => moved(from) || moved(to),
-                Thunk::HostOp { .. } | Thunk::While { .. } | Thunk::Conditional { .. } => false,
+        for (step, &node) in self.thunks.iter().filter_map(DeviceStep::of).zip(&self.nodes) {
+            let is_changed = match step {
+                DeviceStep::Launch { arguments, .. } => arguments.iter().any(moved),
+                DeviceStep::Copy { from, to } => moved(from) || moved(to),
             };
             if is_changed {
-                self.replace(node, &Content::of(kernels, thunk, frame)?).map_err(failed)?;
+                self.replace(node, &Content::of(kernels, &step, frame)?).map_err(failed)?;
             }
         }
         self.addresses.clear();
@@ -102,7 +103,7 @@ impl LoadedGraph {
     fn add(&self, before: &[sys::CUgraphNode], content: &Content) -> Result<sys::CUgraphNode, DriverError> {
         let mut node = std::ptr::null_mut();
         let (list, count) = (before.as_ptr(), before.len());
-        // SAFETY: the handles are valid, and the parameters live during the call, which copies them.
+        // SAFETY: the handles are valid, and the call copies the parameters.
         unsafe {
             match content {
                 Content::Nothing => sys::cuGraphAddEmptyNode(&mut node, self.graph, list, count),
@@ -144,8 +145,8 @@ impl LoadedGraph {
 impl Drop for LoadedGraph {
     fn drop(&mut self) {
         if self.context.bind_to_thread().is_ok() {
-            // SAFETY: each handle was made once and is destroyed once. No launch is running, because
-            // executions wait for their end. No caller could handle an error.
+            // SAFETY: each handle was made once and is destroyed once. No launch is running,
+            // because executions wait for their end. No caller could handle an error.
             unsafe {
                 if !self.executable.is_null() {
                     _ = sys::cuGraphExecDestroy(self.executable);
@@ -156,7 +157,7 @@ impl Drop for LoadedGraph {
     }
 }
 
-/// What a node does.
+/// The work of a node.
 enum Content<'k> {
     /// A launch without blocks, or a copy without bytes.
     Nothing,
@@ -172,11 +173,11 @@ struct Launch<'k> {
 }
 
 impl<'k> Content<'k> {
-    fn of(kernels: &'k [LoadedFunction], thunk: &Thunk, frame: &Frame) -> Result<Content<'k>, RunError> {
+    fn of(kernels: &'k [LoadedFunction], step: &DeviceStep, frame: &Frame) -> Result<Content<'k>, RunError> {
         let address = |slice: &Slice| frame.address(slice) as CUdeviceptr;
-        Ok(match thunk {
-            Thunk::Kernel { kernel, arguments } => {
-                let function = &kernels[*kernel as usize];
+        Ok(match *step {
+            DeviceStep::Launch { kernel, arguments } => {
+                let function = &kernels[kernel as usize];
                 match function.blocks()? {
                     0 => Content::Nothing,
                     blocks => {
@@ -185,9 +186,10 @@ impl<'k> Content<'k> {
                     }
                 }
             }
-            Thunk::Copy { from, .. } if from.bytes == 0 => Content::Nothing,
-            Thunk::Copy { from, to } => Content::Copy(Box::new(copy(address(from), address(to), from.bytes as usize))),
-            Thunk::HostOp { .. } | Thunk::While { .. } | Thunk::Conditional { .. } => Content::Nothing,
+            DeviceStep::Copy { from, .. } if from.bytes == 0 => Content::Nothing,
+            DeviceStep::Copy { from, to } => {
+                Content::Copy(Box::new(copy(address(from), address(to), from.bytes as usize)))
+            }
         })
     }
 }

@@ -16,9 +16,10 @@ use super::module::{LoadedFunction, LoadedModule};
 use super::product::{CublasLibrary, LoadedProduct};
 use super::run_error;
 use crate::code::LoadedHostOp;
+use crate::executable::DeviceStep;
 use crate::machine::frame::Frame;
 use crate::machine::options::Graphs;
-use crate::machine::thunks::{Machine, branch_taken};
+use crate::machine::thunks::{Machine, in_sequences};
 use crate::values::HostMemory;
 use crate::{CodeImage, Executable, LoadError, RunError, Slice, Thunk};
 
@@ -134,28 +135,14 @@ impl Machine for GpuRun<'_> {
     }
 
     fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
-        let mut rest = thunks;
-        while let Some(first) = rest.first() {
-            let in_graphs = |thunk: &&Thunk| matches!(thunk, Thunk::Kernel { .. } | Thunk::Copy { .. });
-            let length = rest.iter().take(MOST_NODES).take_while(in_graphs).count();
-            match first {
-                Thunk::While { condition, predicate, body, .. } => loop {
-                    self.run(condition)?;
-                    if self.read(predicate)?[0] == 0 {
-                        break;
-                    }
-                    self.run(body)?;
-                },
-                Thunk::Conditional { index, branches, .. } => {
-                    let taken = branch_taken(&self.read(index)?, branches.len());
-                    self.run(&branches[taken])?;
-                }
-                Thunk::HostOp { .. } => self.step(first)?,
-                Thunk::Kernel { .. } | Thunk::Copy { .. } => self.run_sequence(&rest[..length])?,
-            }
-            rest = &rest[length.max(1)..];
-        }
-        Ok(())
+        in_sequences(self, thunks, &mut |machine, sequence| {
+            let in_graphs = |thunk: &Thunk| DeviceStep::of(thunk).is_some();
+            let chunks = sequence.chunk_by(|one, next| in_graphs(one) && in_graphs(next));
+            chunks.flat_map(|chunk| chunk.chunks(MOST_NODES)).try_for_each(|chunk| match chunk {
+                [thunk] if !in_graphs(thunk) => machine.step(thunk),
+                chunk => machine.run_sequence(chunk),
+            })
+        })
     }
 
     fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {

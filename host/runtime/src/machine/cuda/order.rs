@@ -1,32 +1,27 @@
 //! Which launches and copies of a sequence must wait for earlier ones.
 
-use crate::executable::{Access, KernelImage};
-use crate::{Slice, Thunk};
+use crate::Slice;
+use crate::executable::{Access, DeviceStep, KernelImage};
 
-/// The memory that a launch or a copy accesses.
+/// The memory that a step accesses.
 struct Accesses<'t> {
     reads: Vec<&'t Slice>,
     writes: Vec<&'t Slice>,
 }
 
 impl<'t> Accesses<'t> {
-    fn of(thunk: &'t Thunk, kernels: &[&KernelImage]) -> Accesses<'t> {
-        let mut accesses = Accesses { reads: Vec::new(), writes: Vec::new() };
-        match thunk {
-            Thunk::Kernel { kernel, arguments } => {
-                for (slice, argument) in arguments.iter().zip(&kernels[*kernel as usize].arguments) {
+    fn of(step: &DeviceStep<'t>, kernels: &[&KernelImage]) -> Accesses<'t> {
+        match *step {
+            DeviceStep::Launch { kernel, arguments } => {
+                let mut accesses = Accesses { reads: Vec::new(), writes: Vec::new() };
+                for (slice, argument) in arguments.iter().zip(&kernels[kernel as usize].arguments) {
                     let is_read = argument.access == Access::Read;
                     if is_read { &mut accesses.reads } else { &mut accesses.writes }.push(slice);
                 }
+                accesses
             }
-            Thunk::Copy { from, to } => {
-                accesses.reads.push(from);
-                accesses.writes.push(to);
-            }
-            // A sequence contains neither operations of the host nor control flow.
-            Thunk::HostOp { .. } | Thunk::While { .. } | Thunk::Conditional { .. } => {}
+            DeviceStep::Copy { from, to } => Accesses { reads: vec![from], writes: vec![to] },
         }
-        accesses
     }
 
     /// Whether the order of the two matters: one writes what the other reads or writes.
@@ -38,13 +33,13 @@ impl<'t> Accesses<'t> {
     }
 }
 
-/// Returns, for each thunk of a sequence of launches and copies, the earlier thunks for which it
-/// must wait. Omits those for which it waits indirectly.
-pub fn predecessors(thunks: &[Thunk], kernels: &[&KernelImage]) -> Vec<Vec<usize>> {
-    let accesses: Vec<Accesses> = thunks.iter().map(|thunk| Accesses::of(thunk, kernels)).collect();
-    // For each thunk, whether each earlier thunk is ordered before it.
-    let mut ordered: Vec<Vec<bool>> = Vec::with_capacity(thunks.len());
-    let mut predecessors = Vec::with_capacity(thunks.len());
+/// Returns, for each step of a sequence, the earlier steps for which it must wait. Omits those for
+/// which it waits indirectly.
+pub fn predecessors(steps: &[DeviceStep], kernels: &[&KernelImage]) -> Vec<Vec<usize>> {
+    let accesses: Vec<Accesses> = steps.iter().map(|step| Accesses::of(step, kernels)).collect();
+    // For each step, whether each earlier step is ordered before it.
+    let mut ordered: Vec<Vec<bool>> = Vec::with_capacity(steps.len());
+    let mut predecessors = Vec::with_capacity(steps.len());
     for (number, this) in accesses.iter().enumerate() {
         let (mut before, mut direct) = (vec![false; number], Vec::new());
         for earlier in (0..number).rev() {
@@ -84,27 +79,23 @@ mod tests {
     }
 
     #[test]
-    fn a_thunk_waits_for_the_last_writer_and_for_readers_of_what_it_writes() {
+    fn a_step_waits_for_the_last_writer_and_for_readers_of_what_it_writes() {
         let map = kernel(&[Access::Read, Access::WriteOnce]);
-        let launch =
-            |from: u32, to: u32| Thunk::Kernel { kernel: 0, arguments: vec![slice(from, 0, 64), slice(to, 0, 64)] };
+        let arguments = |from: u32, to: u32| [slice(from, 0, 64), slice(to, 0, 64)];
         // 0 -> 1, 1 -> 2 and 1 -> 3 are a fork; the copy joins; the last overwrites what was read.
-        let thunks = [
-            launch(0, 1),
-            launch(1, 2),
-            launch(1, 3),
-            Thunk::Copy { from: slice(2, 0, 32), to: slice(3, 0, 32) },
-            launch(4, 1),
-        ];
-        let found = predecessors(&thunks, &[&map]);
+        let launches = [arguments(0, 1), arguments(1, 2), arguments(1, 3), arguments(4, 1)];
+        let launch = |number: usize| DeviceStep::Launch { kernel: 0, arguments: &launches[number] };
+        let copy = DeviceStep::Copy { from: &slice(2, 0, 32), to: &slice(3, 0, 32) };
+        let found = predecessors(&[launch(0), launch(1), launch(2), copy, launch(3)], &[&map]);
         assert_eq!(found, [vec![], vec![0], vec![0], vec![2, 1], vec![2, 1]]);
     }
 
     #[test]
     fn different_bytes_of_one_allocation_do_not_conflict() {
         let update = kernel(&[Access::Update]);
-        let launch = |offset| Thunk::Kernel { kernel: 0, arguments: vec![slice(0, offset, 64)] };
-        let found = predecessors(&[launch(0), launch(64), launch(32), launch(0)], &[&update]);
+        let arguments = [0, 64, 32, 0].map(|offset| [slice(0, offset, 64)]);
+        let launches = arguments.each_ref().map(|arguments| DeviceStep::Launch { kernel: 0, arguments });
+        let found = predecessors(&launches, &[&update]);
         assert_eq!(found, [vec![], vec![], vec![1, 0], vec![2]]);
     }
 }
