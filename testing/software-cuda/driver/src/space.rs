@@ -74,8 +74,8 @@ pub fn stamp(ticket: &Ticket) -> Stamp {
     Stamp { stream: ticket.lane, position: ticket.position, clock: ticket.before.positions() }
 }
 
-/// Returns the status that a GPU would give, or for faults that a GPU does not notice, the status of
-/// a failed launch.
+/// Returns the status that a GPU would give, or for faults that a GPU does not notice, the status
+/// of a failed launch.
 fn status(kind: &FaultKind) -> Status {
     match kind {
         FaultKind::OutOfBounds { .. } | FaultKind::UseAfterFree { .. } => Status::ILLEGAL_ADDRESS,

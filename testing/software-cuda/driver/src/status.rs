@@ -5,7 +5,7 @@
 #[repr(transparent)]
 pub struct Status(pub u32);
 
-/// What the driver's functions compute, or the error that they return.
+/// A result of the driver's functions, or the error that they return.
 pub type Answer<T = ()> = Result<T, Status>;
 
 macro_rules! statuses {

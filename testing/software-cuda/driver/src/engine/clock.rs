@@ -2,7 +2,7 @@
 //!
 //! Every stream has a *lane*, a number, and the work of a lane has positions 1, 2, 3, …. A clock
 //! holds one position per lane: all work of the lane up to this position is ordered before the
-//! clock's owner. The same clock serves two purposes. The scheduler starts work only when all work
+//! clock's owner. A clock serves two purposes. The scheduler starts work only when all work
 //! in its clock is finished. The shadow of memory asks the clock whether an earlier access is
 //! ordered before the current access, whatever order the scheduler happened to choose.
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::clock::Clock;
 
-/// What a lane's work is ordered with besides the earlier work of the lane.
+/// The other lanes with which a lane's work is ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneKind {
     /// The default stream of a context: ordered with all blocking streams of the context.
@@ -49,7 +49,7 @@ pub struct Lane<T> {
     pub context: usize,
     pub kind: LaneKind,
     pub queue: VecDeque<Waiting<T>>,
-    /// What the next work of the lane must wait for besides earlier work of the lane.
+    /// Work of other lanes for which the next work of this lane must wait.
     pub before_next: Clock,
     /// The position of the last work that was issued.
     pub issued: u64,

@@ -51,7 +51,7 @@ struct State<T> {
 }
 
 impl<T: Task> Engine<T> {
-    /// Returns an engine without work. Without seed, the engine executes work in the order of issue.
+    /// Returns an engine without work. Without seed, it executes work in the order of issue.
     pub fn new(seed: Option<u64>) -> Engine<T> {
         let state = State { lanes: Vec::new(), host: Clock::default(), issued: 0, random: seed.map(Random::new) };
         Engine { state: Mutex::new(state), progress: Condvar::new() }
@@ -123,8 +123,8 @@ impl<T: Task> Engine<T> {
         clock
     }
 
-    /// Executes work until all work in a clock is finished. The host's later calls are ordered after
-    /// this work.
+    /// Executes work until all work in a clock is finished. The host's later calls are ordered
+    /// after this work.
     pub fn finish(&self, clock: &Clock) {
         self.run_until(clock).host.join(clock);
     }

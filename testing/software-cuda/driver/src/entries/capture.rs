@@ -10,7 +10,7 @@ use crate::driver::Driver;
 use crate::graph::Graph;
 use crate::status::{Answer, Status};
 
-/// What a stream can say about its capture.
+/// The states of a stream's capture in the C interface.
 const NOT_CAPTURING: u32 = 0;
 const CAPTURING: u32 = 1;
 const INVALIDATED: u32 = 2;
@@ -81,8 +81,8 @@ entries! {
         number.set_if_wanted(session.map_or(0, |session| session.number))
     }
 
-    /// Changes the nodes that the next work of a capturing stream waits for: flag 0 adds nodes, flag
-    /// 1 replaces them.
+    /// Changes the nodes that the next work of a capturing stream waits for: flag 0 adds nodes,
+    /// flag 1 replaces them.
     fn cuStreamUpdateCaptureDependencies(stream: usize, nodes: In<usize>, count: usize, flags: u32) |driver| {
         let stream = driver.stream(stream)?;
         let session = stream.capture().ok_or(Status::ILLEGAL_STATE)?;

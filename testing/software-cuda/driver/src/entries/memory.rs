@@ -81,8 +81,8 @@ entries! {
         bytes.set_if_wanted(size as usize)
     }
 
-    /// Returns a property of an address: 2 the kind of its memory, 9 its device, 11 and 12 the start
-    /// and the size of its allocation. `cuda.h` numbers the properties.
+    /// Returns a property of an address: 2 the kind of its memory, 9 its device, 11 and 12 the
+    /// start and the size of its allocation. `cuda.h` numbers the properties.
     fn cuPointerGetAttribute(data: Out<u8>, attribute: u32, address: u64) |driver| {
         let space = driver.space_of(address)?;
         let found = space.memory.allocation(address);

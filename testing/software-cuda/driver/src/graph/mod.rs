@@ -15,7 +15,7 @@ use crate::signal::Signal;
 use crate::status::{Answer, Status};
 use crate::work::{Job, Work};
 
-/// What a node does.
+/// The work of a node.
 #[derive(Clone, Debug)]
 pub enum NodeKind {
     Job(Job),

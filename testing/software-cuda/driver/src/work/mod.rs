@@ -57,10 +57,11 @@ pub enum HostFunction {
 impl HostCall {
     fn perform(self) {
         let argument = self.argument as *mut c_void;
-        // SAFETY: the caller of the driver passed the function and its argument, and promised that
-        // both stay valid until the call.
         match self.function {
+            // SAFETY: the caller of the driver passed the function and its argument, and promised
+            // that both stay valid until the call.
             HostFunction::Plain(function) => unsafe { function(argument) },
+            // SAFETY: as above.
             HostFunction::WithStatus(function, stream) => unsafe { function(stream, Status::SUCCESS, argument) },
         }
     }

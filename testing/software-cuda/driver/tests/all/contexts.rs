@@ -7,7 +7,7 @@ fn calls_need_a_current_context() {
     cuInit(0).unwrap();
     assert_eq!(made(|address| cuMemAlloc_v2(address, 4)), Err(INVALID_CONTEXT));
     let context = Context::new();
-    assert_eq!(made(|current| cuCtxGetCurrent(current)), Ok(context.0));
+    assert_eq!(made(cuCtxGetCurrent), Ok(context.0));
     let address = allocate(4);
     cuCtxSetCurrent(0).unwrap();
     assert_eq!(cuMemFree_v2(address), Err(INVALID_CONTEXT));

@@ -17,7 +17,7 @@ fn bytes_come_back_as_they_were_written() {
 fn pageable_memory_is_read_by_the_call_and_pinned_memory_later() {
     let _context = Context::new();
     let (address, stream) = (allocate(8), stream());
-    let mut pageable = vec![1u8; 4];
+    let mut pageable = [1u8; 4];
     cuMemcpyHtoDAsync_v2(address, pageable.as_ptr(), 4, stream).unwrap();
     pageable.fill(9);
     let mut pinned = std::ptr::null_mut();

@@ -99,9 +99,9 @@ fn a_buffer_of_parameters_has_the_size_that_the_kernel_declares() {
     let buffer = [address.to_le_bytes(), 7u64.to_le_bytes()].concat();
     let launch = |size: usize| {
         let extra: [*const c_void; 5] = [
-            1 as *const c_void,
+            std::ptr::without_provenance(1),
             buffer.as_ptr().cast(),
-            2 as *const c_void,
+            std::ptr::without_provenance(2),
             std::ptr::from_ref(&size).cast(),
             std::ptr::null(),
         ];
