@@ -1,4 +1,4 @@
-//! What a kernel executed: instructions by class, memory traffic, bank conflicts, divergence.
+//! Counts of a kernel: instructions by class, memory traffic, bank conflicts, divergence.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -28,9 +28,8 @@ pub struct DeviceKind {
 const K: u32 = 1 << 10;
 
 impl DeviceKind {
-    /// Returns the kind of the GPU that executes code for an architecture, for example `sm_90`. The
-    /// same GPU executes `sm_90` and `sm_90a`. Returns `None` for a name that this crate does not
-    /// know.
+    /// Returns the kind of the GPU that executes code for an architecture, for example `sm_90`.
+    /// `sm_90` and `sm_90a` are one kind. Returns `None` for a name that this crate does not know.
     pub fn named(name: &str) -> Option<DeviceKind> {
         let digits = name.strip_prefix("sm_")?.trim_end_matches(['a', 'f']);
         DeviceKind::of_capability(digits.parse().ok()?)
@@ -38,7 +37,7 @@ impl DeviceKind {
 
     /// Returns the kind of the GPU with a compute capability, for example 90.
     pub fn of_capability(capability: u32) -> Option<DeviceKind> {
-        // Multiprocessors, threads and blocks per multiprocessor, shared KiB per multiprocessor, L2 MiB.
+        // Multiprocessors; their threads, blocks and KiB of shared memory; the MiB of the cache.
         let (multiprocessors, threads, blocks, shared, cache) = match capability {
             70 => (80, 2048, 32, 96, 6),
             75 => (40, 1024, 16, 64, 4),

@@ -36,7 +36,7 @@ pub enum Space {
     Constant,
 }
 
-/// What was wrong.
+/// The error of a fault.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FaultKind {
     #[error("{bytes} bytes of {space} memory at {address:#x} are out of bounds: {near}")]

@@ -4,12 +4,14 @@
 //! ```text
 //! device     kinds of GPUs and their limits
 //! stamp      the order of work on streams
-//! fault      what can be wrong, and where
+//! fault      errors of kernels, and their places
 //! memory     a device's memory with bounds and a shadow of accesses
 //! module     loads text: parsed, checked and decoded kernels
 //! launch     executes a kernel
-//! counts     what a kernel executed
+//! counts     instructions and traffic of a kernel
 //! ```
+
+#![forbid(unsafe_code)]
 
 mod code;
 mod counts;

@@ -97,7 +97,7 @@ pub struct Tracked {
     pub name: String,
 }
 
-/// What an instruction does.
+/// The effect of an instruction.
 #[derive(Clone, Debug)]
 pub enum Kind {
     Lanes(LaneFn, Operands),

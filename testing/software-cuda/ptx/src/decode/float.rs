@@ -288,8 +288,8 @@ fn reciprocal_single(a: u64, rounding: Rounding) -> u64 {
     div_single(F32::encode(1.0), a, rounding)
 }
 
-/// `ex2`, `lg2`, `sin`, `cos`, `tanh`, `rsqrt`. The results are those of `f64`, rounded, whose error
-/// is below the stated one.
+/// `ex2`, `lg2`, `sin`, `cos`, `tanh`, `rsqrt`. The results are those of `f64`, rounded. Their
+/// error is below the stated one.
 pub fn approximate(reader: &mut Reader) -> Result<Kind, LoadError> {
     if !reader.take("approx") {
         return reader.error("this instruction needs .approx");

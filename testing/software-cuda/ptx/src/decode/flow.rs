@@ -23,7 +23,7 @@ pub struct Flow {
 pub struct Analysis {
     /// Where the paths that leave the instruction meet. `None` if they do not.
     pub meets: Option<usize>,
-    /// What the instruction might read before it is written.
+    /// Registers and predicates that the instruction might read before they are written.
     pub unwritten: Vec<Slot>,
 }
 

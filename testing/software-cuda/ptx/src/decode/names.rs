@@ -15,7 +15,7 @@ pub enum Slot {
     Predicate(u32),
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     Slot(Slot, Type),

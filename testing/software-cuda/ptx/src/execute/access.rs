@@ -99,7 +99,7 @@ impl Reach<'_> {
         Ok(())
     }
 
-    /// Reads bytes of shared memory for an asynchronous instruction, which sees only writes before a
+    /// Reads bytes of shared memory for an asynchronous instruction. It sees only writes before a
     /// fence.
     pub fn read_shared_asynchronously(&mut self, address: u64, to: &mut [u8], access: &Access) -> Result<(), Stop> {
         self.read_shared(0, address, to, access)?;

@@ -1,4 +1,4 @@
-//! The barriers of a block, and what their order tells about accesses.
+//! The barriers of a block, and the order of accesses that follows from them.
 
 use crate::shadow::WARPS;
 
@@ -23,7 +23,7 @@ struct Barrier {
     waiting: u32,
     /// Number of warps that it needs, if a warp has stated it.
     needs: Option<u32>,
-    /// What is ordered before the end of the barrier.
+    /// For each warp, the tick before which its accesses are ordered before the barrier's end.
     joined: [u32; WARPS],
     /// The combined predicates: and, or, count.
     all: bool,

@@ -11,7 +11,7 @@ use crate::memory::Session;
 use crate::shadow::Page;
 use crate::works::{Work, Works};
 
-/// What all blocks of a launch share.
+/// Everything that the blocks of a launch share.
 pub struct Grid<'a> {
     pub code: &'a Code,
     pub session: &'a Session<'a>,
@@ -52,7 +52,7 @@ pub struct BlockFault {
     pub step: u32,
 }
 
-/// What a warp does after a step.
+/// The consequence of a step for its warp.
 enum Next {
     Continue,
     /// Lets other warps execute.

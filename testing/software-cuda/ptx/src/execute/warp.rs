@@ -83,7 +83,7 @@ impl Flights {
     }
 }
 
-/// What the special registers of a block need to know.
+/// The place and the sizes that the special registers of a block state.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
     pub block: [u32; 3],

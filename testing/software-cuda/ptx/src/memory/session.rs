@@ -120,7 +120,7 @@ impl LockedPage<'_> {
         self.guard.get_or_insert_with(|| Box::new(Page::new(bytes)))
     }
 
-    /// Returns the place of a range of bytes in the page, or `None` if the page does not contain it.
+    /// Returns the place of a range in the page, or `None` if the page does not contain the range.
     #[inline]
     pub fn offset(&self, address: u64, bytes: u64) -> Option<usize> {
         let offset = address.wrapping_sub(self.start);

@@ -97,8 +97,8 @@ pub fn flush<T: Float>(bits: u64) -> u64 {
     if bits & (T::SIGN - 1) < T::SMALLEST_NORMAL { bits & T::SIGN } else { bits }
 }
 
-/// Rounds an inexact `f64` such that a second rounding to 32 bits or fewer is right: if `error`, the
-/// part that the first rounding dropped, is not zero, the last bit becomes odd.
+/// Rounds an inexact `f64` so that a second rounding, to 32 bits or fewer, is right. The `error` is
+/// the part that the first rounding dropped. If it is not zero, the last bit becomes odd.
 fn odd(value: f64, error: f64) -> f64 {
     if error == 0.0 || !error.is_finite() || !value.is_finite() || value.to_bits() & 1 == 1 {
         return value;

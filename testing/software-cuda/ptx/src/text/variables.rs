@@ -29,7 +29,6 @@ impl<'t> Tokens<'t> {
             match self.token {
                 Token::Dotted("align") => {
                     self.next()?;
-                    // The alignment behind `.ptr` is a promise about the address, not a rule for the parameter.
                     alignment = Some(self.integer()?);
                 }
                 Token::Dotted(name) => {

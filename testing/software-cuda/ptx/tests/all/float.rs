@@ -81,7 +81,7 @@ fn directed_roundings_of_singles() {
                     let is_negative = if differ { goes_down } else { value.is_sign_negative() };
                     return if is_negative { 0x8000_0000 } else { 0 };
                 }
-                // What `f64` dropped from a sum lies in the smaller operand.
+                // The part that `f64` drops from a sum lies in the smaller operand.
                 let dropped = if name == "mul" { 0.0 } else { rest(a, right) };
                 rounded(value, dropped, goes_up, goes_down)
             });

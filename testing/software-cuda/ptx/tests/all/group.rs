@@ -5,9 +5,9 @@ use crate::harness::{Card, kernel, refused};
 const COLUMNS: usize = 16;
 const STEPS: usize = 16;
 
-/// Returns a kernel that multiplies a matrix of 64 rows by one of 16 columns. `left` and `right` are
-/// the matrices' bytes in shared memory, in squares of 8 lines of 16 bytes. A matrix has two squares
-/// along the steps, 1024 or 256 bytes apart.
+/// Returns a kernel that multiplies a matrix of 64 rows by one of 16 columns. The matrices lie in
+/// shared memory, in squares of 8 lines of 16 bytes. A matrix has two squares along the steps, 1024
+/// or 256 bytes apart.
 fn group(transposed: [u32; 2], prepare: &str, around: [&str; 2]) -> String {
     let sums: Vec<String> = (0..COLUMNS / 2).map(|number| format!("%f{number}")).collect();
     let registers = format!(

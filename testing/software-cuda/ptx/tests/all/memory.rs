@@ -2,7 +2,7 @@
 
 use crate::harness::{Card, kernel};
 
-/// Executes a body in one thread with an array of these bytes, and returns `count` words of results.
+/// Executes a body in one thread with an array of these bytes. Returns `count` words of results.
 fn words(registers: &str, body: &str, bytes: &[u8], count: usize) -> Vec<u32> {
     let mut card = Card::new();
     let (from, to) = (card.array(bytes), card.unwritten(4 * count as u64));
