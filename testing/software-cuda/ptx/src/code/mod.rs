@@ -124,6 +124,7 @@ pub enum Kind {
     Nothing,
     /// Makes writes to shared memory visible to asynchronous instructions.
     AsyncFence,
+    Copy(CopyStep),
     Shuffle(Box<Shuffle>),
     Vote(Box<Vote>),
     Match(Box<Match>),
@@ -169,6 +170,24 @@ pub struct Access {
     pub site: u32,
 }
 
+impl Access {
+    /// Returns a weak access without elements.
+    pub fn plain(space: Option<Space>, bytes: u32, base: u32, offset: i64) -> Access {
+        Access {
+            space,
+            bytes,
+            signed_bits: None,
+            elements: Box::default(),
+            base,
+            offset,
+            used: None,
+            is_strong: false,
+            is_invariant: false,
+            site: 0,
+        }
+    }
+}
+
 /// Addresses of the windows through which generic addresses reach shared and local memory.
 pub const SHARED_WINDOW: u64 = 0x1_0000_0000;
 pub const LOCAL_WINDOW: u64 = 0x2_0000_0000;
@@ -211,6 +230,28 @@ pub enum ReduceBy {
     And,
     Or,
     Count,
+}
+
+/// A step of copies from global to shared memory that proceed while the thread continues.
+#[derive(Clone, Debug)]
+pub enum CopyStep {
+    Start(Box<AsyncCopy>),
+    /// Makes a group of the copies that the thread has started since the last group.
+    Commit,
+    /// Waits until at most a number of groups is not complete.
+    Wait(u32),
+    /// Waits for all copies, in groups or not.
+    WaitAll,
+}
+
+/// `cp.async`.
+#[derive(Clone, Debug)]
+pub struct AsyncCopy {
+    /// The places, as accesses of `bytes` bytes each.
+    pub to: Access,
+    pub from: Access,
+    /// Register with the number of bytes to read, if not all; zeros follow.
+    pub read_bytes: Option<u32>,
 }
 
 /// `shfl.sync`.

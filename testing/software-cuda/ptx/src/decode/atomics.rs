@@ -92,17 +92,7 @@ pub fn atomic(reader: &mut Reader) -> Result<Kind, LoadError> {
         *from = reader.source(first + 1 + number, operand_type)?;
     }
     let to = if returns { Some(reader.dest(0, operand_type)?) } else { None };
-    let access = Access {
-        space: checked_space(reader, space, of_variable)?,
-        bytes: ty.bytes(),
-        signed_bits: None,
-        elements: Box::default(),
-        base,
-        offset,
-        used: None,
-        is_strong: true,
-        is_invariant: false,
-        site: 0,
-    };
+    let space = checked_space(reader, space, of_variable)?;
+    let access = Access { is_strong: true, ..Access::plain(space, ty.bytes(), base, offset) };
     Ok(Kind::Atomic(Box::new(Atomic { access, to, from, combine })))
 }

@@ -143,18 +143,7 @@ pub fn moved(reader: &mut Reader) -> Result<Kind, LoadError> {
             reader.dest_of(element, Type::B(32), Width::Exact)?
         });
     }
-    let access = Access {
-        space,
-        bytes: 16,
-        signed_bits: None,
-        elements: Box::default(),
-        base,
-        offset,
-        used: None,
-        is_strong: false,
-        is_invariant: false,
-        site: 0,
-    };
+    let access = Access::plain(space, 16, base, offset);
     let registers = registers.into();
     Ok(Kind::Matrix(Box::new(Matrix::Move { stores, transposed, count, registers, access })))
 }

@@ -107,18 +107,10 @@ pub fn load(reader: &mut Reader) -> Result<Kind, LoadError> {
             result => Some(reader.dest_of(result, untyped(ty), Width::Relaxed)?),
         });
     }
-    let access = Access {
-        space: checked_space(reader, space, of_variable)?,
-        bytes: ty.bytes(),
-        signed_bits,
-        elements: elements.into(),
-        base,
-        offset,
-        used: None,
-        is_strong: order != Order::Weak,
-        is_invariant,
-        site: 0,
-    };
+    let space = checked_space(reader, space, of_variable)?;
+    let (elements, is_strong) = (elements.into(), order != Order::Weak);
+    let plain = Access::plain(space, ty.bytes(), base, offset);
+    let access = Access { signed_bits, elements, is_strong, is_invariant, ..plain };
     Ok(parameter(reader, &access).unwrap_or(Kind::Load(access)))
 }
 
@@ -199,18 +191,9 @@ pub fn store(reader: &mut Reader) -> Result<Kind, LoadError> {
             value => Some(reader.source_of(value, untyped(ty), Width::Relaxed)?),
         });
     }
-    Ok(Kind::Store(Access {
-        space: checked_space(reader, space, of_variable)?,
-        bytes: ty.bytes(),
-        signed_bits: None,
-        elements: elements.into(),
-        base,
-        offset,
-        used: None,
-        is_strong: order != Order::Weak,
-        is_invariant: false,
-        site: 0,
-    }))
+    let space = checked_space(reader, space, of_variable)?;
+    let is_strong = order != Order::Weak;
+    Ok(Kind::Store(Access { elements: elements.into(), is_strong, ..Access::plain(space, ty.bytes(), base, offset) }))
 }
 
 /// `fence`, `membar`.

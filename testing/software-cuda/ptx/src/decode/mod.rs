@@ -3,6 +3,7 @@
 mod atomics;
 mod compare;
 mod convert;
+mod copies;
 mod float;
 mod flow;
 mod group;
@@ -17,7 +18,7 @@ mod warp;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::code::{Access, Code, Constant, GroupStep, Guard, Kind, Matrix, Step, Tracked};
+use crate::code::{Access, Code, Constant, CopyStep, GroupStep, Guard, Kind, Matrix, Step, Tracked};
 use crate::error::LoadError;
 use crate::fault::Space;
 use crate::numbers::integer::mask;
@@ -343,6 +344,7 @@ fn access_of(kind: &mut Kind) -> Option<&mut Access> {
     match kind {
         Kind::Load(access) | Kind::Store(access) => Some(access),
         Kind::Atomic(atomic) => Some(&mut atomic.access),
+        Kind::Copy(CopyStep::Start(copy)) => Some(&mut copy.from),
         Kind::Matrix(matrix) => match &mut **matrix {
             Matrix::Move { access, .. } => Some(access),
             Matrix::Product(_) => None,

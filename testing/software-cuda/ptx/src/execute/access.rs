@@ -1,5 +1,7 @@
 //! Accesses of a warp to memory.
 
+use std::ops::Range;
+
 use super::traffic::{bank_conflicts, count_global};
 use super::warp::{Warp, extended};
 use crate::code::{Access, Atomic, LANES, LOCAL_WINDOW, Lanes, SHARED_WINDOW, WINDOW_BYTES, each_lane};
@@ -97,6 +99,41 @@ impl Reach<'_> {
         noted.map_err(|conflict| stop(self.shared_fault(conflict)))?;
         to.copy_from_slice(&self.shared.bytes[range]);
         Ok(())
+    }
+
+    /// Checks and remembers an access to shared memory. Returns the place of the bytes.
+    pub fn note_shared(
+        &mut self,
+        lane: usize,
+        address: u64,
+        bytes: u64,
+        note: impl Fn(&mut Page, Range<usize>, &Actor) -> Result<(), PageConflict>,
+    ) -> Result<usize, FaultKind> {
+        let start = self.shared_offset(address, bytes)?;
+        let by = self.place.actor(self.shared_work, lane, &Access::plain(None, 1, 0, 0));
+        let noted = note(self.shared, start..start + bytes as usize, &by);
+        noted.map_err(|conflict| self.shared_fault(conflict))?;
+        Ok(start)
+    }
+
+    /// Reads bytes of global memory, which lie in a page.
+    pub fn read_global(&mut self, lane: usize, address: u64, to: &mut [u8], site: u32) -> Result<(), FaultKind> {
+        if to.is_empty() {
+            return Ok(());
+        }
+        let (bytes, session) = (to.len() as u64, self.session);
+        let mut page = session.page(address, bytes, &mut self.hints[site as usize])?;
+        let (offset, start) = (page.offset(address, bytes).unwrap_or(0), page.start());
+        let by = self.place.actor(&session.work, lane, &Access::plain(None, 1, 0, 0));
+        let range = offset..offset + to.len();
+        page.page().note_read(range.clone(), &by).map_err(|conflict| session.fault(start, conflict))?;
+        to.copy_from_slice(&page.page().bytes[range]);
+        Ok(())
+    }
+
+    /// Counts the traffic of copies from global memory.
+    pub fn count_copy(&mut self, addresses: &Lanes, mask: u32, bytes: u64) {
+        count_global(&mut self.counts.global_reads, addresses, mask, bytes);
     }
 
     /// Reads bytes of shared memory for an asynchronous instruction. It sees only writes before a

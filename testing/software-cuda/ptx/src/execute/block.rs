@@ -3,7 +3,7 @@
 use super::access::{self, Place, Reach, Stop};
 use super::barrier::{Barriers, Complete, Order};
 use super::warp::{Position, State, Warp};
-use super::{group, lanes, matrix};
+use super::{copies, group, lanes, matrix};
 use crate::code::{ALL, Barrier, Code, GroupStep, Guard, Kind, LANES, Operands, ReduceBy, Step, each_lane};
 use crate::counts::{Counts, Executed};
 use crate::fault::FaultKind;
@@ -215,6 +215,10 @@ impl<'a> Worker<'a> {
                 return Ok(Next::Continue);
             }
             Kind::Exit => {
+                if let Some(lane) = warp.copies.pending(mask) {
+                    let message = "the thread ends without waiting for its cp.async".into();
+                    return Err(Stop { lane, kind: FaultKind::Undefined { message } });
+                }
                 warp.frames[last].pc += 1;
                 warp.end(mask);
                 return Ok(Next::Continue);
@@ -243,6 +247,7 @@ impl<'a> Worker<'a> {
                 let (fenced, tick) = (&mut self.fenced[number * LANES..], self.order.tick);
                 each_lane(mask, |lane| fenced[lane] = tick);
             }
+            Kind::Copy(step) => copies::step(warp, step, mask, &mut reach!(self, number))?,
             Kind::Shuffle(shuffle) => lanes::shuffle(warp, shuffle, mask)?,
             Kind::Vote(vote) => lanes::vote(warp, vote, mask)?,
             Kind::Match(matched) => lanes::matched(warp, matched, mask)?,

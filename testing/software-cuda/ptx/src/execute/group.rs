@@ -58,7 +58,7 @@ fn tile(tile: &Tile, first: usize, lines: usize, steps: usize, reach: &mut Reach
     let bytes = element.bits() / 8;
     let in_line = LINE_BYTES / bytes;
     let mut all = vec![0.0; lines * steps];
-    let access = plain_access();
+    let access = Access::plain(Some(Space::Shared), 1, 0, 0);
     // Squares, and rows of 16 bytes in them.
     let (line_squares, step_squares) =
         if *is_transposed { (lines / in_line, steps / LINES) } else { (lines / LINES, steps / in_line) };
@@ -83,21 +83,6 @@ fn tile(tile: &Tile, first: usize, lines: usize, steps: usize, reach: &mut Reach
         }
     }
     Ok(all)
-}
-
-fn plain_access() -> Access {
-    Access {
-        space: Some(Space::Shared),
-        bytes: 1,
-        signed_bits: None,
-        elements: Box::default(),
-        base: 0,
-        offset: 0,
-        used: None,
-        is_strong: false,
-        is_invariant: false,
-        site: 0,
-    }
 }
 
 /// Executes `wgmma.mma_async`.

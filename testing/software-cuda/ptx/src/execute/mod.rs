@@ -3,9 +3,11 @@
 mod access;
 mod barrier;
 mod block;
+mod copies;
 mod group;
 mod lanes;
 mod matrix;
+mod pending;
 mod traffic;
 mod warp;
 

@@ -1,7 +1,6 @@
 //! The state of a warp: its registers, and where its threads are.
 
-use std::collections::VecDeque;
-
+use super::pending::{Copies, Flights};
 use crate::code::{ALL, Code, Constant, LANES, Lanes, Registers, Special};
 use crate::numbers::integer::{mask, signed};
 
@@ -36,51 +35,13 @@ pub struct Warp {
     pub written: Vec<u32>,
     /// Executed instructions.
     pub steps: u64,
+    /// Copies that the threads have not waited for.
+    pub copies: Copies,
     /// Products of groups that the warp has not waited for.
     pub flights: Flights,
     /// Local memory, one thread after the other, and whether a byte was written.
     pub local: Vec<u8>,
     pub local_written: Vec<bool>,
-}
-
-/// Products of a group of warps that may still access registers.
-#[derive(Clone, Debug, Default)]
-pub struct Flights {
-    /// Registers of products that belong to no group yet.
-    open: Vec<u32>,
-    /// Registers of the products of each group, the oldest first.
-    groups: VecDeque<Vec<u32>>,
-    /// Whether registers were fenced since other instructions wrote them.
-    is_fenced: bool,
-}
-
-impl Flights {
-    /// Records an access by another instruction. Returns whether a product may access the register.
-    pub fn touch(&mut self, register: u32, is_written: bool) -> bool {
-        self.is_fenced &= !is_written;
-        self.open.contains(&register) || self.groups.iter().any(|group| group.contains(&register))
-    }
-
-    pub fn fence(&mut self) {
-        self.is_fenced = true;
-    }
-
-    /// Starts a product. Returns whether its registers are fenced.
-    pub fn start(&mut self, registers: Vec<u32>) -> bool {
-        self.open.extend(registers);
-        self.is_fenced
-    }
-
-    pub fn commit(&mut self) {
-        self.groups.push_back(std::mem::take(&mut self.open));
-    }
-
-    /// Waits until at most a number of groups are not complete.
-    pub fn wait(&mut self, most: u32) {
-        while self.groups.len() > most as usize {
-            self.groups.pop_front();
-        }
-    }
 }
 
 /// The place and the sizes that the special registers of a block state.
@@ -155,6 +116,7 @@ impl Warp {
             state: State::Ended,
             written: vec![0; code.tracked.len()],
             steps: 0,
+            copies: Copies::default(),
             flights: Flights::default(),
             local: vec![0; local_bytes as usize * LANES],
             local_written: vec![false; local_bytes as usize * LANES],
@@ -170,6 +132,7 @@ impl Warp {
         self.state = State::Ready;
         self.written.fill(0);
         self.steps = 0;
+        self.copies = Copies::default();
         self.flights = Flights::default();
         self.local_written.fill(false);
         for (register, constant) in &code.constants {

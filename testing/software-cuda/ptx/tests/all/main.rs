@@ -6,6 +6,7 @@ mod bits;
 mod compare;
 mod control;
 mod convert;
+mod copies;
 mod faults;
 mod float;
 mod group;

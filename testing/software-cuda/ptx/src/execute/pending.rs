@@ -1,0 +1,106 @@
+//! Copies and products that proceed while a warp executes other instructions.
+
+use std::collections::VecDeque;
+
+use crate::code::{LANES, each_lane};
+
+/// The copies of a warp's threads that are not complete.
+#[derive(Clone, Debug, Default)]
+pub struct Copies {
+    all: Vec<Copy>,
+    /// For each lane, its number of groups.
+    groups: [u32; LANES],
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    pub lane: usize,
+    /// The number of the copy's group of this lane. `None` before the group is made.
+    pub group: Option<u32>,
+    pub to: u64,
+    pub from: u64,
+    pub bytes: u64,
+    /// Bytes to read; zeros follow.
+    pub read: u64,
+    pub site: u32,
+}
+
+impl Copies {
+    /// Returns a lane of a mask that has not waited for a copy.
+    pub fn pending(&self, mask: u32) -> Option<usize> {
+        self.all.iter().map(|copy| copy.lane).find(|lane| mask >> lane & 1 == 1)
+    }
+
+    pub fn start(&mut self, copy: Copy) {
+        self.all.push(copy);
+    }
+
+    /// Makes a group of each lane's copies that have none.
+    pub fn commit(&mut self, mask: u32) {
+        let Copies { all, groups } = self;
+        for copy in all.iter_mut().filter(|copy| mask >> copy.lane & 1 == 1) {
+            copy.group = copy.group.or(Some(groups[copy.lane]));
+        }
+        each_lane(mask, |lane| groups[lane] += 1);
+    }
+
+    /// Removes and returns the copies that are complete when each lane has at most a number of
+    /// groups that are not.
+    pub fn wait(&mut self, mask: u32, most: u32) -> Vec<Copy> {
+        self.completed(mask, |copy, groups| copy.group.is_some_and(|group| group + most < groups))
+    }
+
+    /// Removes and returns all copies of a mask's lanes.
+    pub fn wait_for_all(&mut self, mask: u32) -> Vec<Copy> {
+        self.completed(mask, |_, _| true)
+    }
+
+    /// Removes and returns the copies of a mask's lanes that a wait completes.
+    fn completed(&mut self, mask: u32, is_complete: impl Fn(&Copy, u32) -> bool) -> Vec<Copy> {
+        let groups = self.groups;
+        let (done, rest) =
+            self.all.drain(..).partition(|copy| mask >> copy.lane & 1 == 1 && is_complete(copy, groups[copy.lane]));
+        self.all = rest;
+        done
+    }
+}
+
+/// Products of a group of warps that may still access registers.
+#[derive(Clone, Debug, Default)]
+pub struct Flights {
+    /// Registers of products that belong to no group yet.
+    open: Vec<u32>,
+    /// Registers of the products of each group, the oldest first.
+    groups: VecDeque<Vec<u32>>,
+    /// Whether registers were fenced since other instructions wrote them.
+    is_fenced: bool,
+}
+
+impl Flights {
+    /// Records an access by another instruction. Returns whether a product may access the register.
+    pub fn touch(&mut self, register: u32, is_written: bool) -> bool {
+        self.is_fenced &= !is_written;
+        self.open.contains(&register) || self.groups.iter().any(|group| group.contains(&register))
+    }
+
+    pub fn fence(&mut self) {
+        self.is_fenced = true;
+    }
+
+    /// Starts a product. Returns whether its registers are fenced.
+    pub fn start(&mut self, registers: Vec<u32>) -> bool {
+        self.open.extend(registers);
+        self.is_fenced
+    }
+
+    pub fn commit(&mut self) {
+        self.groups.push_back(std::mem::take(&mut self.open));
+    }
+
+    /// Waits until at most a number of groups are not complete.
+    pub fn wait(&mut self, most: u32) {
+        while self.groups.len() > most as usize {
+            self.groups.pop_front();
+        }
+    }
+}
