@@ -125,6 +125,7 @@ pub enum Kind {
     /// Makes writes to shared memory visible to asynchronous instructions.
     AsyncFence,
     Copy(CopyStep),
+    Phase(Box<PhaseStep>),
     Shuffle(Box<Shuffle>),
     Vote(Box<Vote>),
     Match(Box<Match>),
@@ -252,6 +253,51 @@ pub struct AsyncCopy {
     pub from: Access,
     /// Register with the number of bytes to read, if not all; zeros follow.
     pub read_bytes: Option<u32>,
+}
+
+/// A step of a barrier in shared memory whose phases complete by arrivals and transferred bytes:
+/// `mbarrier`. And bulk copies, which such barriers count.
+#[derive(Clone, Debug)]
+pub enum PhaseStep {
+    /// Registers hold counts and states.
+    Start {
+        place: Access,
+        count: u32,
+    },
+    End {
+        place: Access,
+    },
+    Arrive {
+        place: Access,
+        to: Option<u32>,
+        count: Option<u32>,
+        expects: Option<u32>,
+        drops: bool,
+    },
+    Expect {
+        place: Access,
+        bytes: u32,
+    },
+    Test {
+        place: Access,
+        to: u32,
+        phase: u32,
+        is_parity: bool,
+        waits: bool,
+    },
+    /// A copy from global to shared memory, whose bytes the barrier counts.
+    Load {
+        to: Access,
+        from: Access,
+        bytes: u32,
+        place: Access,
+    },
+    /// A copy from shared to global memory.
+    Store {
+        to: Access,
+        from: Access,
+        bytes: u32,
+    },
 }
 
 /// `shfl.sync`.

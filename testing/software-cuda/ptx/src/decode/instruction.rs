@@ -2,7 +2,7 @@
 
 use super::float::Modes;
 use super::reader::Reader;
-use super::{atomics, compare, convert, copies, float, group, integer, matrix, memory, warp};
+use super::{atomics, compare, convert, copies, float, group, integer, matrix, memory, phases, warp};
 use crate::code::Kind;
 use crate::error::LoadError;
 use crate::text::{Operand, Type};
@@ -92,7 +92,9 @@ pub fn decode(reader: &mut Reader) -> Result<Kind, LoadError> {
         "ld" => memory::load(reader),
         "st" => memory::store(reader),
         "atom" | "red" => atomics::atomic(reader),
+        "cp" if reader.instruction.modifiers.get(1) == Some(&"bulk") => phases::bulk(reader),
         "cp" => copies::step(reader),
+        "mbarrier" => phases::step(reader),
         "fence" | "membar" => memory::fence(reader),
         "prefetch" | "prefetchu" => memory::prefetch(reader),
         "bar" | "barrier" => warp::barrier(reader),
@@ -145,7 +147,7 @@ pub fn class(mnemonic: &str, modifiers: &[&str]) -> &'static str {
         "ldmatrix" | "stmatrix" => "matrix moves",
         "cp" => "copies",
         "bra" | "brx" | "ret" | "exit" | "trap" => "branches",
-        "bar" | "barrier" | "fence" | "membar" => "synchronisation",
+        "bar" | "barrier" | "mbarrier" | "fence" | "membar" => "synchronisation",
         "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => "lanes",
         "cvt" | "cvta" => "conversions",
         "mov" | "selp" | "slct" | "prmt" => "moves",

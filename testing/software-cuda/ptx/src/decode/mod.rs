@@ -12,13 +12,14 @@ mod integer;
 mod matrix;
 mod memory;
 mod names;
+mod phases;
 mod reader;
 mod warp;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::code::{Access, Code, Constant, CopyStep, GroupStep, Guard, Kind, Matrix, Step, Tracked};
+use crate::code::{Access, Code, Constant, CopyStep, GroupStep, Guard, Kind, Matrix, PhaseStep, Step, Tracked};
 use crate::error::LoadError;
 use crate::fault::Space;
 use crate::numbers::integer::mask;
@@ -345,6 +346,10 @@ fn access_of(kind: &mut Kind) -> Option<&mut Access> {
         Kind::Load(access) | Kind::Store(access) => Some(access),
         Kind::Atomic(atomic) => Some(&mut atomic.access),
         Kind::Copy(CopyStep::Start(copy)) => Some(&mut copy.from),
+        Kind::Phase(step) => match &mut **step {
+            PhaseStep::Load { from: access, .. } | PhaseStep::Store { to: access, .. } => Some(access),
+            _ => None,
+        },
         Kind::Matrix(matrix) => match &mut **matrix {
             Matrix::Move { access, .. } => Some(access),
             Matrix::Product(_) => None,

@@ -131,6 +131,30 @@ impl Reach<'_> {
         Ok(())
     }
 
+    /// Reads bytes of global memory in pieces of 16 bytes.
+    pub fn read_bulk(&mut self, lane: usize, address: u64, bytes: u64, site: u32) -> Result<Vec<u8>, FaultKind> {
+        let mut all = vec![0; bytes as usize];
+        for (piece, at) in all.chunks_mut(16).zip((address..).step_by(16)) {
+            self.read_global(lane, at, piece, site)?;
+        }
+        Ok(all)
+    }
+
+    /// Writes bytes of global memory in pieces of 16 bytes.
+    pub fn write_bulk(&mut self, lane: usize, address: u64, from: &[u8], site: u32) -> Result<(), FaultKind> {
+        let session = self.session;
+        for (piece, at) in from.chunks(16).zip((address..).step_by(16)) {
+            let bytes = piece.len() as u64;
+            let mut page = session.page(at, bytes, &mut self.hints[site as usize])?;
+            let (offset, start) = (page.offset(at, bytes).unwrap_or(0), page.start());
+            let by = self.place.actor(&session.work, lane, &Access::plain(None, 1, 0, 0));
+            let range = offset..offset + piece.len();
+            page.page().note_write(range.clone(), &by).map_err(|conflict| session.fault(start, conflict))?;
+            page.page().bytes[range].copy_from_slice(piece);
+        }
+        Ok(())
+    }
+
     /// Counts the traffic of copies from global memory.
     pub fn count_copy(&mut self, addresses: &Lanes, mask: u32, bytes: u64) {
         count_global(&mut self.counts.global_reads, addresses, mask, bytes);

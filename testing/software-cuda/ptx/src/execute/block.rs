@@ -2,6 +2,7 @@
 
 use super::access::{self, Place, Reach, Stop};
 use super::barrier::{Barriers, Complete, Order};
+use super::phases::{self, Phases};
 use super::warp::{Position, State, Warp};
 use super::{copies, group, lanes, matrix};
 use crate::code::{ALL, Barrier, Code, GroupStep, Guard, Kind, LANES, Operands, ReduceBy, Step, each_lane};
@@ -28,6 +29,7 @@ pub struct Worker<'a> {
     grid: &'a Grid<'a>,
     warps: Vec<Warp>,
     barriers: Barriers,
+    phases: Phases,
     order: Order,
     shared: Page,
     shared_work: Work,
@@ -66,14 +68,17 @@ const TURN: u32 = 1 << 14;
 /// Returns the memory that a warp reaches, without borrowing the warps.
 macro_rules! reach {
     ($worker:ident, $number:ident) => {
+        reach!($worker, $number, $worker.order)
+    };
+    ($worker:ident, $number:ident, $order:expr) => {
         Reach {
             session: $worker.grid.session,
             parameters: $worker.grid.parameters,
             place: Place {
                 block: $worker.position.linear,
                 warp: $number as u32,
-                tick: $worker.order.tick,
-                known: &$worker.order.known[$number],
+                tick: $order.tick,
+                known: &$order.known[$number],
             },
             shared: &mut $worker.shared,
             shared_work: &$worker.shared_work,
@@ -92,6 +97,7 @@ impl<'a> Worker<'a> {
             grid,
             warps: vec![Warp::new(grid.code, grid.local_bytes); warps as usize],
             barriers: Barriers::new(warps),
+            phases: Phases::default(),
             order: Order::new(warps as usize),
             shared: Page::new(grid.position.total_shared as usize + grid.reserved_shared as usize),
             shared_work: Works::default().begin_first(),
@@ -108,6 +114,7 @@ impl<'a> Worker<'a> {
         self.position.block = block;
         self.position.linear = linear;
         self.barriers.restart();
+        self.phases = Phases::default();
         self.order.restart();
         self.shared.forget();
         self.fenced.fill(0);
@@ -179,11 +186,16 @@ impl<'a> Worker<'a> {
             }
             match self.step(number, step, frame.mask, mask).map_err(|stop| self.fault(number, frame.pc, stop))? {
                 Next::Continue => {}
-                Next::Pause => return Ok(()),
+                Next::Pause => return self.check_steps(number),
             }
         }
-        let warp = &mut self.warps[number];
-        warp.steps += u64::from(TURN);
+        self.warps[number].steps += u64::from(TURN);
+        self.check_steps(number)
+    }
+
+    /// Checks that a warp does not execute too many instructions.
+    fn check_steps(&self, number: usize) -> Result<(), BlockFault> {
+        let warp = &self.warps[number];
         if warp.steps > self.grid.most_steps {
             let kind = FaultKind::NoEnd { steps: warp.steps };
             let step = warp.frames.last().map_or(0, |frame| frame.pc);
@@ -246,6 +258,15 @@ impl<'a> Worker<'a> {
                 self.order.tick += 1;
                 let (fenced, tick) = (&mut self.fenced[number * LANES..], self.order.tick);
                 each_lane(mask, |lane| fenced[lane] = tick);
+            }
+            Kind::Phase(step) => {
+                let before = self.order.clone();
+                let mut reach = reach!(self, number, before);
+                if phases::step(&mut self.phases, warp, step, mask, &mut self.order, &mut reach)? {
+                    // Other warps complete the phase. A wait counts as a turn, so that one without end is found.
+                    warp.steps += u64::from(TURN);
+                    return Ok(Next::Pause);
+                }
             }
             Kind::Copy(step) => copies::step(warp, step, mask, &mut reach!(self, number))?,
             Kind::Shuffle(shuffle) => lanes::shuffle(warp, shuffle, mask)?,

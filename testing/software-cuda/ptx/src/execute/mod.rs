@@ -8,6 +8,7 @@ mod group;
 mod lanes;
 mod matrix;
 mod pending;
+mod phases;
 mod traffic;
 mod warp;
 

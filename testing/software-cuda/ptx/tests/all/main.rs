@@ -17,5 +17,6 @@ mod lanes;
 mod matrix;
 mod memory;
 mod modules;
+mod phases;
 mod races;
 mod streams;
