@@ -45,6 +45,7 @@ mod op;
 mod proto;
 pub mod random;
 mod shape;
+mod sharding;
 mod span;
 pub mod text;
 mod values;
@@ -71,6 +72,9 @@ pub use op::{BinaryOp, Op, Opcode, UnaryOp, UnaryWork};
 #[cfg(feature = "proto")]
 pub use proto::{read_proto, write_proto};
 pub use shape::{ArrayShape, Layout, Shape};
+pub use sharding::{
+    AxisSharding, Collective, CollectiveKind, ManualComputation, Mesh, MeshAxis, Meshes, Tiling, axis_shardings,
+};
 pub use span::{Diagnostic, Span};
 pub use text::{Elided, ParseOptions, PrintOptions, parse_module, parse_module_with, print_module, print_module_with};
 pub use values::{ConvolutionAttrs, CustomCallAttrs, DotDims, GatherDims, ScatterDims};

@@ -1,0 +1,174 @@
+//! The parts of an array that the devices of a program hold.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::axes::AxisSharding;
+use super::mesh::Mesh;
+use super::{MOST_DEVICES, expect, integer, list, unexpected};
+use crate::text::lexer::Cursor;
+
+/// A division of an array into tiles of equal size. Each device holds one tile, and several devices
+/// may hold the same tile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tiling {
+    /// For each dimension, the number of tiles.
+    tiles: Vec<i64>,
+    /// For each device, the index of its tile in each dimension.
+    tile_of: Vec<Vec<i64>>,
+}
+
+impl Tiling {
+    /// Returns the tiling of an array that every device holds as a whole.
+    pub fn whole(devices: usize, rank: usize) -> Tiling {
+        Tiling { tiles: vec![1; rank], tile_of: vec![vec![0; rank]; devices] }
+    }
+
+    /// Returns the tiling that the axes of a mesh define.
+    ///
+    /// # Errors
+    /// If the mesh lacks an axis.
+    pub fn of_axes(sharding: &AxisSharding) -> Result<Tiling, String> {
+        let mesh: &Mesh = &sharding.mesh;
+        let mut tiling = Tiling::whole(mesh.size() as usize, sharding.dims.len());
+        for position in 0..mesh.size() {
+            let coordinates = mesh.coordinates(position);
+            for (dimension, axes) in sharding.dims.iter().enumerate() {
+                let (mut tiles, mut tile) = (1, 0);
+                for axis in axes {
+                    let (size, coordinate) = axis.place(mesh, &coordinates)?;
+                    (tiles, tile) = (tiles * size, tile * size + coordinate);
+                }
+                tiling.tiles[dimension] = tiles;
+                tiling.tile_of[mesh.device(position) as usize][dimension] = tile;
+            }
+        }
+        Ok(tiling)
+    }
+
+    /// Reads the value of the attribute `sharding` of an array.
+    ///
+    /// # Errors
+    /// If the text is malformed, or the sharding is not a tiling.
+    pub fn parse(text: &str, devices: usize, rank: usize) -> Result<Tiling, String> {
+        let mut cursor = Cursor::new(text);
+        expect(&mut cursor, "{")?;
+        if cursor.eat_word("replicated") || cursor.eat_word("maximal") {
+            return Ok(Tiling::whole(devices, rank));
+        }
+        expect(&mut cursor, "devices=[")?;
+        let grid = list(&mut cursor, b']', integer)?;
+        let count = grid.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
+        let Some(count) = count.filter(|count| (1..=MOST_DEVICES).contains(count)) else {
+            return Err(format!("the sharding {text} has too many tiles"));
+        };
+        let ids = if cursor.eat_symbol("<=[") { iota(&mut cursor)? } else { listed(&mut cursor)? };
+        let is_grid = cursor.looks_at("}") || cursor.looks_at("last_tile_dim_replicate") || {
+            let kinds = cursor.rest().trim_start().strip_prefix("last_tile_dims={").unwrap_or("manual");
+            !kinds.contains("manual") && !kinds.contains("unreduced")
+        };
+        let mut sorted = ids.clone();
+        sorted.sort_unstable();
+        if !is_grid || grid.len() < rank || !sorted.iter().copied().eq(0..count) || count != devices as i64 {
+            return Err(format!("the sharding {text} of an array of rank {rank} on {devices} devices is not supported"));
+        }
+        let mut tiling = Tiling::whole(devices, rank);
+        tiling.tiles.copy_from_slice(&grid[..rank]);
+        for (position, device) in (0..).zip(ids) {
+            let mut rest: i64 = position;
+            for (dimension, size) in grid.iter().enumerate().rev() {
+                if dimension < rank {
+                    tiling.tile_of[device as usize][dimension] = rest % size;
+                }
+                rest /= size;
+            }
+        }
+        Ok(tiling)
+    }
+
+    /// Returns the number of devices.
+    pub fn devices(&self) -> usize {
+        self.tile_of.len()
+    }
+
+    /// Whether every device holds the whole array.
+    pub fn is_whole(&self) -> bool {
+        self.tiles.iter().all(|&tiles| tiles == 1)
+    }
+
+    /// Returns the dimensions of a tile of an array; `None` if the tiles do not have equal sizes.
+    pub fn tile_dims(&self, dims: &[i64]) -> Option<Vec<i64>> {
+        if dims.len() != self.tiles.len() {
+            return None;
+        }
+        dims.iter().zip(&self.tiles).map(|(&size, &tiles)| (size % tiles == 0).then_some(size / tiles)).collect()
+    }
+
+    /// Returns the part of an array that a device holds: a range in each dimension. At the end of
+    /// an array, tiles may be smaller than others, or empty.
+    pub fn part(&self, device: usize, dims: &[i64]) -> Vec<Range<i64>> {
+        let places = dims.iter().zip(&self.tiles).zip(&self.tile_of[device]);
+        let range = |((&size, &tiles), &tile): ((&i64, &i64), &i64)| {
+            let step = (size + tiles - 1) / tiles;
+            (tile * step).min(size)..((tile + 1) * step).min(size)
+        };
+        places.map(range).collect()
+    }
+
+    /// Returns the grid of tiles, with a last dimension for devices with equal tiles, and the
+    /// device at each place of this grid.
+    pub fn grid(&self) -> (Vec<i64>, Vec<i64>) {
+        let mut devices: Vec<i64> = (0..self.tile_of.len() as i64).collect();
+        devices.sort_by_key(|&device| &self.tile_of[device as usize]);
+        let tiles: i64 = self.tiles.iter().product();
+        let grid = self.tiles.iter().copied().chain([self.tile_of.len() as i64 / tiles.max(1)]).collect();
+        (grid, devices)
+    }
+}
+
+/// Reads device numbers.
+fn listed(cursor: &mut Cursor) -> Result<Vec<i64>, String> {
+    let mut ids = vec![integer(cursor)?];
+    while cursor.eat(b',') {
+        ids.push(integer(cursor)?);
+    }
+    Ok(ids)
+}
+
+/// Reads `2,4]T(1,0)`: the numbers 0, 1, 2, … as an array of these dimensions, in this order of its
+/// dimensions.
+pub(super) fn iota(cursor: &mut Cursor) -> Result<Vec<i64>, String> {
+    let dims = list(cursor, b']', integer)?;
+    let order = if cursor.eat_symbol("T(") { list(cursor, b')', integer)? } else { (0..dims.len() as i64).collect() };
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    let count = dims.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
+    let count = count.filter(|count| (1..=MOST_DEVICES).contains(count) && sorted.iter().copied().eq(0..dims.len() as i64));
+    let count = count.ok_or_else(|| unexpected(cursor, "dimensions of devices"))?;
+    let strides: Vec<i64> = (0..dims.len()).map(|d| dims[d + 1..].iter().product()).collect();
+    let number = |position: i64| {
+        let mut rest = position;
+        order.iter().rev().fold(0, |number, &d| {
+            let (size, stride) = (dims[d as usize], strides[d as usize]);
+            let coordinate = rest % size;
+            rest /= size;
+            number + coordinate * stride
+        })
+    };
+    Ok((0..count).map(number).collect())
+}
+
+impl fmt::Display for Tiling {
+    /// Writes the value of the attribute `sharding`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_whole() {
+            return f.write_str("{replicated}");
+        }
+        let joined = |list: &[i64]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        let (grid, devices) = self.grid();
+        let copies = grid.last() != Some(&1);
+        let shown = if copies { &grid[..] } else { &grid[..grid.len() - 1] };
+        let suffix = if copies { " last_tile_dim_replicate" } else { "" };
+        write!(f, "{{devices=[{}]{}{suffix}}}", joined(shown), joined(&devices))
+    }
+}
