@@ -154,6 +154,14 @@ impl<'m> Builder<'m> {
         other.push((name.to_owned(), value));
     }
 
+    /// Sets the attributes of an instruction that describe its sharding: the attribute `sharding`,
+    /// and frontend attributes. Keeps other frontend attributes.
+    pub fn set_sharding(&mut self, id: InstrId, from: Extra) {
+        let extra = self.extra(id);
+        extra.sharding = from.sharding;
+        extra.frontend_attributes.extend(from.frontend_attributes);
+    }
+
     fn extra(&mut self, id: InstrId) -> &mut Extra {
         self.body.instructions[id.index()].extra.get_or_insert_default()
     }

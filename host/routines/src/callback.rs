@@ -75,7 +75,7 @@ mod tests {
         }));
         let run = |number: u64| {
             let routine = routine_for(&parse_module(&module(&format!("{{id = {number} : ui64}}")), "m").unwrap());
-            let context = Context { workers: &CallingThread, generator: &Default::default() };
+            let context = Context { workers: &CallingThread, generator: &Default::default(), collectives: None };
             let mut result = [0; 2];
             let outcome = routine.unwrap().run(&[&[1, 2]], &mut [&mut result], &context);
             (outcome, result)

@@ -382,7 +382,7 @@ mod tests {
                 .run(
                     &arguments,
                     &mut [&mut bytemuck::cast_slice_mut(&mut place)[..length]],
-                    &Context { workers, generator: &Default::default() },
+                    &Context { workers, generator: &Default::default(), collectives: None },
                 )
                 .unwrap();
             found.copy_from_slice(&bytemuck::cast_slice(&place)[..length]);

@@ -48,7 +48,7 @@ mod tests {
             .run(
                 &[&[1, 2, 3, 4, 5, 6, 7, 8]],
                 &mut [&mut result],
-                &Context { workers: &CallingThread, generator: &Default::default() },
+                &Context { workers: &CallingThread, generator: &Default::default(), collectives: None },
             )
             .unwrap();
         assert_eq!(result, [1, 2, 3, 4, 5, 6, 7, 8]);

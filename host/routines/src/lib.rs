@@ -15,6 +15,7 @@
 //! scratch_pool scratch memory that parts use one after another
 //! widened      routines on f32 for narrower floats
 //! fft          Fourier transforms
+//! collectives  exchange of arrays among devices
 //! linalg       matrices and their factorisations
 //! lapack       LAPACK's functions, `cholesky`, `triangular-solve`
 //! foreign      calls of functions that the process registers
@@ -40,6 +41,7 @@ mod table;
 mod workers;
 
 mod callback;
+mod collectives;
 mod dot;
 mod fft;
 mod foreign;
@@ -55,6 +57,7 @@ mod widened;
 
 pub use attributes::{Value, number_bytes};
 pub use callback::{CallFunction, set_callback};
+pub use collectives::{CollectiveCall, Collectives, SentArrays, StartedCollective};
 pub use dot::{Product, Strides, product_of};
 pub use elements::{elements, elements_mut, scratch};
 pub use foreign::{ForeignCall, ForeignFunction, PreparedCall, RESULT_LAYOUTS, register_foreign_function};

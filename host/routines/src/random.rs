@@ -156,7 +156,7 @@ mod tests {
             .run(
                 &arguments,
                 &mut [&mut result],
-                &Context { workers: &CallingThread, generator: &SharedGenerator::default() },
+                &Context { workers: &CallingThread, generator: &SharedGenerator::default(), collectives: None },
             )
             .unwrap();
         result
@@ -189,7 +189,7 @@ mod tests {
         let text = "ENTRY e {\n  ROOT s = u64[2] rng-get-and-update-state(), delta=3\n}\n";
         assert_eq!(run(text, &[], 16), expected(&module(text), &[])[0]);
         let generator = SharedGenerator::default();
-        let context = Context { workers: &CallingThread, generator: &generator };
+        let context = Context { workers: &CallingThread, generator: &generator, collectives: None };
         let [a, b] = [(); 2].map(|()| routine_for(&module(text)).unwrap());
         let run = |routine: &dyn crate::Routine| {
             let mut result = [0; 16];

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::Workers;
+use crate::collectives::Collectives;
 use crate::generator::SharedGenerator;
 
 /// Alignment in bytes of every argument and result of a routine.
@@ -64,6 +65,8 @@ pub struct Context<'a> {
     pub workers: &'a dyn Workers,
     /// The random number generator that all operations of the execution share.
     pub generator: &'a SharedGenerator,
+    /// The connection to other devices, in code that several devices execute.
+    pub collectives: Option<&'a dyn Collectives>,
 }
 
 /// The reason why no routine can execute an operation.

@@ -72,13 +72,35 @@ impl Collective {
         Ok(Collective { kind, groups: attribute("replica_groups").map_or(Ok(Vec::new()), groups)? })
     }
 
-    /// Returns the group of a device; `None` if the device is in no group.
-    pub fn group_of(&self, device: i64, devices: i64) -> Option<Vec<i64>> {
-        if self.groups.is_empty() {
-            return Some((0..devices).collect());
+    /// Returns the group of a device among the devices that execute the operation, which are sorted.
+    /// `None` if the device is in no group.
+    pub fn group_of(&self, device: i64, devices: &[i64]) -> Option<Vec<i64>> {
+        if let CollectiveKind::Permute(pairs) = &self.kind {
+            return Some(linked(pairs, device, devices));
         }
-        self.groups.iter().find(|group| group.contains(&device)).cloned()
+        if self.groups.is_empty() {
+            return Some(devices.to_vec());
+        }
+        let group = self.groups.iter().find(|group| group.contains(&device))?;
+        Some(group.iter().filter(|it| devices.binary_search(it).is_ok()).copied().collect())
     }
+}
+
+/// Returns the devices that pairs link with a device, directly or indirectly.
+fn linked(pairs: &[(i64, i64)], device: i64, devices: &[i64]) -> Vec<i64> {
+    let mut group = vec![device];
+    let mut next = 0;
+    while let Some(&member) = group.get(next) {
+        let others = pairs.iter().filter(|(source, target)| *source == member || *target == member);
+        for other in others.flat_map(|&(source, target)| [source, target]) {
+            if !group.contains(&other) && devices.binary_search(&other).is_ok() {
+                group.push(other);
+            }
+        }
+        next += 1;
+    }
+    group.sort_unstable();
+    group
 }
 
 /// Returns the operation by which a computation combines arrays.

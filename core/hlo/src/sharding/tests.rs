@@ -73,7 +73,7 @@ fn groups_of(device: i64, groups: &str) -> Result<Option<Vec<i64>>, String> {
     let root = module.entry_computation().unwrap().root_instruction();
     let collective = Collective::of(&module, root)?;
     assert_eq!(collective.kind, CollectiveKind::AllReduce(crate::BinaryOp::Add));
-    Ok(collective.group_of(device, 8))
+    Ok(collective.group_of(device, &[0, 1, 2, 3, 4, 5, 6, 7]))
 }
 
 #[test]

@@ -171,7 +171,7 @@ impl Machine for HostRun<'_> {
         let mut results: Vec<&mut [u8]> = results.iter().map(written).collect();
         let operation = self.program.code.host_op(op);
         let generator = self.frame.generator();
-        let mut execute = |workers| operation.execute(&arguments, &mut results, &Context { workers, generator });
+        let mut execute = |workers| operation.execute(&arguments, &mut results, &Context { workers, generator, collectives: None });
         // GPUs compute with subnormal numbers, so the kernels and the routines of a simulated
         // program do so, too. Programs of the cpu target flush subnormal numbers to zero.
         match self.program.executor.pool() {

@@ -8,6 +8,7 @@ use fusebox_edit::{Builder, new_module};
 use super::Imported;
 use super::importer::{Importer, body, one_or_tuple};
 use super::location::unsupported;
+use super::manual;
 use super::operations::operation;
 use crate::StablehloError;
 use crate::program::{Attribute, Operation, Program, ValueId};
@@ -15,7 +16,8 @@ use crate::program::{Attribute, Operation, Program, ValueId};
 /// Converts a program.
 pub(super) fn module(program: &Program) -> Imported<Module> {
     let outermost = &program.module;
-    let mut importer = Importer::new(program, functions(outermost)?, constants(outermost), operation);
+    let devices = count(outermost, "mhlo.num_partitions");
+    let mut importer = Importer::new(program, functions(outermost)?, constants(outermost), devices, operation);
     let Some(&main) = importer.functions.get("main") else {
         return Err(unsupported(outermost, "the program has no function main"));
     };
@@ -23,7 +25,10 @@ pub(super) fn module(program: &Program) -> Imported<Module> {
     let mut module = new_module(name, |edit| importer.entry(edit, main))?;
     module.source_file = program.file.clone();
     module.replica_count = count(outermost, "mhlo.num_replicas");
-    module.num_partitions = count(outermost, "mhlo.num_partitions");
+    module.num_partitions = devices;
+    if devices > 1 {
+        module.other_attributes.extend(manual::meshes(outermost));
+    }
     (module.input_output_alias, module.buffer_donor) = donations(main);
     Ok(module)
 }
@@ -114,7 +119,22 @@ impl<'p> Importer<'p> {
         self.callees(edit, main)?;
         let block = body(main)?;
         let mut scope = self.parameters(edit, main, block)?;
-        let results = self.block(edit, &mut scope, block)?;
+        if self.devices > 1 {
+            for (argument, attributes) in block.arguments.iter().zip(attributes(main, "arg_attrs")) {
+                let parameter = scope.get(*argument);
+                if let (Some(parameter), Some(extra)) = (parameter, manual::sharded(&attributes)) {
+                    edit.set_sharding(parameter, extra);
+                }
+            }
+        }
+        let mut results = self.block(edit, &mut scope, block)?;
+        if self.devices > 1 {
+            for (result, attributes) in results.iter_mut().zip(attributes(main, "res_attrs")) {
+                if let Some(extra) = manual::sharded(&attributes) {
+                    *result = manual::marked_result(edit, *result, extra);
+                }
+            }
+        }
         Ok(one_or_tuple(edit, results))
     }
 
@@ -133,9 +153,9 @@ impl<'p> Importer<'p> {
     }
 }
 
-/// Returns the attributes of each argument of a function.
-fn argument_attributes(function: &Operation) -> impl Iterator<Item = BTreeMap<&str, &Attribute>> {
-    let lists = match function.attribute("arg_attrs") {
+/// Returns the attributes of each argument or each result of a function.
+fn attributes<'o>(function: &'o Operation, name: &str) -> impl Iterator<Item = BTreeMap<&'o str, &'o Attribute>> {
+    let lists = match function.attribute(name) {
         Some(Attribute::List(lists)) => &lists[..],
         _ => &[],
     };
@@ -153,7 +173,7 @@ fn donations(main: &Operation) -> (Vec<InputOutputAlias>, Vec<(i64, Vec<i64>)>) 
         _ => 0,
     };
     let (mut aliases, mut donors) = (Vec::new(), Vec::new());
-    for (parameter, attributes) in (0..).zip(argument_attributes(main)) {
+    for (parameter, attributes) in (0..).zip(attributes(main, "arg_attrs")) {
         if let Some(Attribute::Integer(_, output)) = attributes.get("tf.aliasing_output") {
             let output = if results == 1 { Vec::new() } else { vec![*output] };
             let kind = AliasKind::May;

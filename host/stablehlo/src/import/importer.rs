@@ -24,6 +24,8 @@ pub(super) struct Importer<'p> {
     pub converted: HashMap<&'p str, ComputationId>,
     /// The operations that compute constants, by their results.
     pub constants: HashMap<ValueId, &'p Operation>,
+    /// Number of devices among which the program may divide arrays.
+    pub devices: i64,
     convert: Convert<'p>,
     depth: usize,
 }
@@ -37,9 +39,10 @@ impl<'p> Importer<'p> {
         program: &'p Program,
         functions: HashMap<&'p str, &'p Operation>,
         constants: HashMap<ValueId, &'p Operation>,
+        devices: i64,
         convert: Convert<'p>,
     ) -> Self {
-        Importer { program, functions, converted: HashMap::new(), constants, convert, depth: 0 }
+        Importer { program, functions, converted: HashMap::new(), constants, devices, convert, depth: 0 }
     }
 
     /// Returns the instruction that computes a value. A constant from outside of the computation is

@@ -5,6 +5,7 @@
 //! operations.rs   operations by name: elementwise.rs, movement.rs, contraction.rs, whole.rs,
 //!                 custom_call.rs, collectives.rs, chlo/
 //! regions.rs      loops, branches, computations that are applied to elements
+//! manual.rs       shardings, computations that every device executes
 //! call.rs         an operation that is being converted
 //! importer.rs     the conversion of a program: blocks, values, origins of instructions
 //! body.rs         values of a computation
@@ -28,6 +29,7 @@ mod elementwise;
 mod functions;
 mod importer;
 mod location;
+mod manual;
 mod movement;
 mod operations;
 mod regions;

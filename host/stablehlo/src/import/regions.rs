@@ -9,6 +9,7 @@ use super::body::Body;
 use super::call::Call;
 use super::importer::{body, one_or_tuple};
 use super::location::unsupported;
+use super::manual;
 use super::types::shape;
 use crate::program::{Block, Operation, Region, ValueId};
 
@@ -17,6 +18,7 @@ pub(super) fn control(call: &mut Call) -> Imported<InstrId> {
     match &*call.operation.name {
         "while" => while_loop(call),
         "if" | "case" => branches(call),
+        "sdy.manual_computation" if call.importer.devices > 1 => manual::manual_computation(call),
         _ => inline(call),
     }
 }

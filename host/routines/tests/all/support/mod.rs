@@ -47,6 +47,6 @@ pub fn execute(text: &str, arguments: &[&[u8]], results: &mut [&mut [u8]], threa
     let module = parse_module(text, "test").unwrap_or_else(|faults| panic!("{text}{faults:?}"));
     verify(&module).unwrap_or_else(|faults| panic!("{text}{faults:?}"));
     let routine = routine_for(&module).unwrap_or_else(|e| panic!("{text}{e}"));
-    let context = Context { workers: &Threads(threads), generator: &SharedGenerator::default() };
+    let context = Context { workers: &Threads(threads), generator: &SharedGenerator::default(), collectives: None };
     routine.run(arguments, results, &context).unwrap_or_else(|e| panic!("{text}{e}"));
 }

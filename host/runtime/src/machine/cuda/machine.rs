@@ -200,7 +200,7 @@ impl Machine for GpuRun<'_> {
         let inputs: Vec<&[u8]> = inputs.iter().map(HostMemory::as_slice).collect();
         let mut outputs = results.iter().map(buffer).collect::<Result<Vec<_>, _>>()?;
         let mut written: Vec<&mut [u8]> = outputs.iter_mut().map(HostMemory::as_mut_slice).collect();
-        let context = Context { workers: &CallingThread, generator: self.frame.generator() };
+        let context = Context { workers: &CallingThread, generator: self.frame.generator(), collectives: None };
         program.host_ops[op as usize].execute(&inputs, &mut written, &context)?;
         results.iter().zip(&outputs).try_for_each(|(slice, output)| self.write(slice, output.as_slice()))
     }
