@@ -223,7 +223,7 @@ mod tests {
         let config = "{scale = 2 : i32, fusebox.result_layouts = [[0, 1]]}";
         let routine = routine_for(&parse_module(&module("test.adds", config), "m").unwrap()).unwrap();
         assert!(function.calls.lock().unwrap().is_empty(), "a call is prepared at its first execution");
-        let context = Context { workers: &CallingThread, generator: &Default::default() };
+        let context = Context { workers: &CallingThread, generator: &Default::default(), collectives: None };
         for _ in 0..2 {
             let mut result = [0; 4];
             routine.run(&[&[1, 2, 3, 4], &[10, 20, 30, 40]], &mut [&mut result], &context).unwrap();
@@ -241,7 +241,7 @@ mod tests {
     fn faults_name_the_function() {
         register_foreign_function("test.refuses", Arc::new(Adds::default()));
         let routine = routine_for(&parse_module(&module("test.refuses", "{}"), "m").unwrap()).unwrap();
-        let context = Context { workers: &CallingThread, generator: &Default::default() };
+        let context = Context { workers: &CallingThread, generator: &Default::default(), collectives: None };
         let failed = routine.run(&[&[0; 4], &[0; 4]], &mut [&mut [0; 4]], &context).unwrap_err();
         assert_eq!(failed.to_string(), "test.refuses: no attributes");
         let refused = routine_for(&parse_module(&module("test.unknown", "{}"), "m").unwrap()).unwrap_err();

@@ -105,6 +105,11 @@ impl CollectiveCall {
         }
     }
 
+    /// Whether another operation exchanges arrays of the same shapes in the same way.
+    pub fn is_same_exchange(&self, other: &CollectiveCall) -> bool {
+        self.collective == other.collective && self.operands == other.operands && self.results == other.results
+    }
+
     /// Returns copies of arrays that a device sends.
     ///
     /// # Errors

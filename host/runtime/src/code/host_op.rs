@@ -10,7 +10,7 @@ use fusebox_routines::{
 
 use super::comparator::CompiledComparator;
 use crate::values::canonical;
-use crate::{HostOp, LoadError, RunError, Slice, Thunk};
+use crate::{DevicePart, HostOp, LoadError, RunError, Slice, Thunk};
 
 /// A host operation that is loaded and can be executed.
 #[derive(Debug)]
@@ -18,7 +18,8 @@ pub struct LoadedHostOp {
     name: String,
     parameters: Vec<Shape>,
     result: Shape,
-    routine: Box<dyn Routine>,
+    /// The routine; `None` if devices execute the operation.
+    routine: Option<Box<dyn Routine>>,
     product: Option<Product>,
 }
 
@@ -33,6 +34,15 @@ impl LoadedHostOp {
         let entry = module.entry_computation().ok_or_else(|| fail("it has no computation".into()))?;
         let parameters: Vec<Shape> = entry.parameters().iter().map(|&id| entry.instruction(id).shape.clone()).collect();
         let result = entry.root_instruction().shape.clone();
+        if let Some(code) = &op.per_device {
+            let op = LoadedHostOp { name: op.name.clone(), parameters, result, routine: None, product: None };
+            let part = |parts: &[DevicePart]| parts.iter().map(DevicePart::whole_bytes).collect();
+            return if op.has_sizes(part(&code.operands), part(&code.results)) {
+                Ok(op)
+            } else {
+                Err(fail("its devices have parts of other arrays".into()))
+            };
+        }
         let comparator = match (comparator_to_compile(&module), &op.comparator) {
             (Some(_), None) => return Err(fail("its comparator is missing".into())),
             (None, Some(_)) => return Err(fail("it has a comparator that it does not need".into())),
@@ -41,7 +51,7 @@ impl LoadedHostOp {
         let comparator = comparator.map(|comparator| Arc::new(comparator) as Arc<dyn Comparator>);
         let routine = routine_with(&module, &Companions { comparator }).map_err(|error| fail(error.to_string()))?;
         let product = product_of(&module).ok();
-        Ok(LoadedHostOp { name: op.name.clone(), parameters, result, routine, product })
+        Ok(LoadedHostOp { name: op.name.clone(), parameters, result, routine: Some(routine), product })
     }
 
     /// Returns the matrix product that this operation computes. Returns `None` if the operation is
@@ -53,6 +63,15 @@ impl LoadedHostOp {
     /// Whether the operation must compute with subnormal numbers, although the program flushes them.
     pub fn needs_subnormals(&self) -> bool {
         self.routine.needs_subnormals()
+    }
+
+    /// Whether these are the sizes of the array leaves of operands and results.
+    fn has_sizes(&self, operands: Vec<Option<u64>>, results: Vec<Option<u64>>) -> bool {
+        let sizes = |shapes: &[Shape]| -> Vec<Option<u64>> {
+            let leaves = shapes.iter().flat_map(Shape::leaves).filter_map(Shape::as_array);
+            leaves.map(|leaf| Some(leaf.byte_size() as u64)).collect()
+        };
+        sizes(&self.parameters) == operands && sizes(std::slice::from_ref(&self.result)) == results
     }
 
     /// Checks that the slices of a thunk have the sizes of the operation's operands and results.
@@ -85,7 +104,10 @@ impl LoadedHostOp {
         let arguments = leaves.zip(arguments).map(|(leaf, bytes)| canonical(leaf.element_type, bytes));
         let arguments = arguments.collect::<Result<Vec<Cow<[u8]>>, RunError>>()?;
         let arguments: Vec<&[u8]> = arguments.iter().map(AsRef::as_ref).collect();
-        self.routine.run(&arguments, results, context).map_err(|error| self.failed(error))
+        let Some(routine) = &self.routine else {
+            return Err(self.failed(RoutineError::Value("devices execute this operation".into())));
+        };
+        routine.run(&arguments, results, context).map_err(|error| self.failed(error))
     }
 
     fn failed(&self, error: RoutineError) -> RunError {

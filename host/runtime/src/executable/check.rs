@@ -11,12 +11,16 @@ use super::Executable;
 use super::allocation::{ALIGNMENT, Allocation, AllocationKind, Slice};
 use super::binding::{Binding, DynamicSize};
 use super::image::{Access, KernelImage};
+use super::per_device::PerDevice;
 use super::target::Target;
 use super::thunk::Thunk;
 use super::value_shape::ValueShape;
 
 /// Maximum number of threads in a block. No GPU allows more.
 const MOST_THREADS: u32 = 1024;
+
+/// Maximum number of devices of a manual computation. Each device is a thread.
+const MOST_DEVICES: usize = 1024;
 
 impl Executable {
     /// Checks the executable. The error describes the first inconsistency.
@@ -27,11 +31,45 @@ impl Executable {
         for parameter in &self.parameters {
             self.check_binding(parameter)?;
             let sizes = parameter.sizes.iter().map(|size| &size.at);
-            parameter.leaves.iter().chain(sizes).try_for_each(|leaf| self.check_input(leaf, &mut inputs))?;
+            parameter.leaves.iter().chain(sizes).try_for_each(|leaf| Memory(&self.allocations).check_input(leaf, &mut inputs))?;
         }
         self.check_binding(&self.result)?;
         self.result.leaves.iter().try_for_each(|leaf| self.check_result(leaf))?;
-        self.check_thunks(&self.thunks, 0)
+        (0..).zip(&self.host_ops).try_for_each(|(number, op)| match &op.per_device {
+            Some(code) => self.check_device_code(code, number),
+            None => Ok(()),
+        })?;
+        self.steps(&self.allocations, self.host_ops.len()).check_thunks(&self.thunks, 0)
+    }
+
+    fn steps<'e>(&'e self, allocations: &'e [Allocation], host_ops: usize) -> Steps<'e> {
+        Steps { executable: self, memory: Memory(allocations), host_ops }
+    }
+
+    /// Checks the code of the manual computation that host operation `number` starts. The code may
+    /// start other manual computations only if their numbers are smaller, so no code starts itself.
+    fn check_device_code(&self, code: &PerDevice, number: usize) -> Result<(), String> {
+        if code.devices.is_empty() || code.devices.len() > MOST_DEVICES {
+            return Err(format!("a manual computation has {} devices", code.devices.len()));
+        }
+        code.allocations.iter().try_for_each(check_allocation)?;
+        let memory = Memory(&code.allocations);
+        let mut inputs = HashSet::new();
+        for operand in &code.operands {
+            operand.check(code.devices.len())?;
+            memory.check_slice(&operand.at)?;
+            memory.check_input(&operand.at, &mut inputs)?;
+        }
+        let is_operand = |number: usize| u32::try_from(number).is_ok_and(|number| inputs.contains(&number));
+        let mut kinds = code.allocations.iter().map(|it| &it.kind).enumerate();
+        if kinds.any(|(number, kind)| *kind == AllocationKind::Parameter && !is_operand(number)) {
+            return Err("memory of a device is for an operand that does not exist".into());
+        }
+        for result in &code.results {
+            result.check(code.devices.len())?;
+            memory.check_slice(&result.at)?;
+        }
+        self.steps(&code.allocations, number).check_thunks(&code.thunks, 0)
     }
 
     fn check_kernel(&self, kernel: &KernelImage) -> Result<(), String> {
@@ -57,7 +95,7 @@ impl Executable {
             return Err("an interface value has the wrong number of leaves".into());
         }
         for (size, slice) in sizes.iter().zip(&binding.leaves) {
-            self.check_slice(slice)?;
+            Memory(&self.allocations).check_slice(slice)?;
             if *size != slice.bytes {
                 return Err("an interface buffer has the wrong size".into());
             }
@@ -67,7 +105,7 @@ impl Executable {
     }
 
     fn check_dynamic_size(&self, size: &DynamicSize, arrays: &[&ArrayShape]) -> Result<(), String> {
-        self.check_slice(&size.at)?;
+        Memory(&self.allocations).check_slice(&size.at)?;
         let bound = arrays.get(size.leaf as usize).and_then(|array| array.dims.get(size.dimension as usize));
         match bound.ok_or("a dynamic size is of a dimension that does not exist")? {
             _ if size.at.bytes != size_of::<i32>() as u64 => Err("a dynamic size is no s32".into()),
@@ -76,30 +114,29 @@ impl Executable {
         }
     }
 
-    /// Checks the allocation of an input. An input must occupy a whole allocation, because the
-    /// memory of the caller's buffer takes the place of this allocation. `inputs` are the
-    /// allocations of other inputs.
-    fn check_input(&self, leaf: &Slice, inputs: &mut HashSet<u32>) -> Result<(), String> {
-        let is_first = inputs.insert(leaf.allocation);
-        match self.allocations.get(leaf.allocation as usize) {
-            Some(Allocation { kind: AllocationKind::Parameter | AllocationKind::Donated, bytes })
-                if is_first && *bytes == leaf.bytes =>
-            {
-                Ok(())
-            }
-            _ => Err("a parameter's memory is used for something else".into()),
-        }
-    }
-
     /// Checks the allocation of a result. Temporary memory is used again by the next execution, so
     /// it cannot hold a result.
     fn check_result(&self, leaf: &Slice) -> Result<(), String> {
-        match self.kind(leaf) {
+        match Memory(&self.allocations).kind(leaf) {
             Some(AllocationKind::Temporary) => Err("a result is in temporary memory".into()),
             _ => Ok(()),
         }
     }
+}
 
+/// Memory to which slices refer.
+#[derive(Clone, Copy)]
+struct Memory<'e>(&'e [Allocation]);
+
+/// Thunks with their memory. They may execute the first `host_ops` host operations.
+#[derive(Clone, Copy)]
+struct Steps<'e> {
+    executable: &'e Executable,
+    memory: Memory<'e>,
+    host_ops: usize,
+}
+
+impl Steps<'_> {
     fn check_thunks(&self, thunks: &[Thunk], depth: usize) -> Result<(), String> {
         if depth > DEEPEST {
             return Err(too_deep());
@@ -116,22 +153,22 @@ impl Executable {
     fn check_thunk(&self, thunk: &Thunk) -> Result<(), String> {
         match thunk {
             Thunk::Kernel { kernel, arguments } => self.check_launch(*kernel, arguments),
-            Thunk::Copy { from, to } => self.check_copy(from, to),
+            Thunk::Copy { from, to } => self.memory.check_copy(from, to),
             Thunk::HostOp { op, arguments, results } => {
-                in_range("host operation", *op, self.host_ops.len())?;
-                arguments.iter().try_for_each(|s| self.check_slice(s))?;
-                results.iter().try_for_each(|s| self.check_written(s))?;
+                in_range("host operation", *op, self.host_ops)?;
+                arguments.iter().try_for_each(|s| self.memory.check_slice(s))?;
+                results.iter().try_for_each(|s| self.memory.check_written(s))?;
                 check_disjoint(arguments, results)
             }
             Thunk::While { name, predicate, .. } => {
-                self.check_slice(predicate)?;
+                self.memory.check_slice(predicate)?;
                 match predicate.bytes {
                     1 => Ok(()),
                     bytes => Err(format!("the predicate of loop {name} has {bytes} bytes")),
                 }
             }
             Thunk::Conditional { name, index, branches } => {
-                self.check_slice(index)?;
+                self.memory.check_slice(index)?;
                 match (index.bytes, branches.len()) {
                     (1, 2) | (4, 1..) => Ok(()),
                     (bytes, count) => {
@@ -143,8 +180,8 @@ impl Executable {
     }
 
     fn check_launch(&self, kernel: u32, arguments: &[Slice]) -> Result<(), String> {
-        in_range("kernel", kernel, self.kernels.len())?;
-        let expected = &self.kernels[kernel as usize].arguments;
+        in_range("kernel", kernel, self.executable.kernels.len())?;
+        let expected = &self.executable.kernels[kernel as usize].arguments;
         if expected.len() != arguments.len() {
             return Err("a launch has the wrong number of arguments".into());
         }
@@ -153,11 +190,28 @@ impl Executable {
                 return Err("a launch has an argument of the wrong size".into());
             }
             match argument.access {
-                Access::Read => self.check_slice(slice)?,
-                Access::WriteOnce | Access::InPlace | Access::Update => self.check_written(slice)?,
+                Access::Read => self.memory.check_slice(slice)?,
+                Access::WriteOnce | Access::InPlace | Access::Update => self.memory.check_written(slice)?,
             }
         }
         Ok(())
+    }
+}
+
+impl Memory<'_> {
+    /// Checks the allocation of an input. An input must occupy a whole allocation, because the
+    /// memory of the caller's buffer takes the place of this allocation. `inputs` are the
+    /// allocations of other inputs.
+    fn check_input(&self, leaf: &Slice, inputs: &mut HashSet<u32>) -> Result<(), String> {
+        let is_first = inputs.insert(leaf.allocation);
+        match self.0.get(leaf.allocation as usize) {
+            Some(Allocation { kind: AllocationKind::Parameter | AllocationKind::Donated, bytes })
+                if is_first && *bytes == leaf.bytes =>
+            {
+                Ok(())
+            }
+            _ => Err("a parameter's memory is used for something else".into()),
+        }
     }
 
     fn check_copy(&self, from: &Slice, to: &Slice) -> Result<(), String> {
@@ -179,16 +233,16 @@ impl Executable {
     }
 
     fn check_slice(&self, slice: &Slice) -> Result<(), String> {
-        in_range("allocation", slice.allocation, self.allocations.len())?;
+        in_range("allocation", slice.allocation, self.0.len())?;
         let end = slice.offset.checked_add(slice.bytes).ok_or("a slice is too long")?;
-        if end > self.allocations[slice.allocation as usize].bytes {
+        if end > self.0[slice.allocation as usize].bytes {
             return Err("a slice leaves its allocation".into());
         }
         if slice.offset.is_multiple_of(ALIGNMENT as u64) { Ok(()) } else { Err("a slice is not aligned".into()) }
     }
 
     fn kind(&self, slice: &Slice) -> Option<&AllocationKind> {
-        self.allocations.get(slice.allocation as usize).map(|allocation| &allocation.kind)
+        self.0.get(slice.allocation as usize).map(|allocation| &allocation.kind)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::per_device::PerDevice;
+
 /// Machine code of one or more kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CodeImage {
@@ -78,6 +80,8 @@ pub struct HostOp {
     pub hlo: String,
     /// The compiled comparator of a sort, if no routine implements the comparator.
     pub comparator: Option<HostKernel>,
+    /// The code of a manual computation. It may execute operations with smaller numbers only.
+    pub per_device: Option<PerDevice>,
 }
 
 /// A kernel on scalars that runs on the host, also for GPU targets. The kernel's arguments are

@@ -7,6 +7,7 @@
 //! target       the kind of machine on which it runs
 //! image        its machine code, kernels and host operations
 //! allocation   its memory: allocations and slices
+//! per_device   code that several devices execute
 //! thunk        the steps of its execution, as a tree of `fusebox_thunks`
 //! binding      its parameters and its result                   value_shape
 //! format       bytes of a file <-> executable
@@ -18,6 +19,7 @@ mod binding;
 mod check;
 mod format;
 mod image;
+mod per_device;
 mod target;
 mod thunk;
 mod value_shape;
@@ -26,6 +28,7 @@ pub use allocation::{ALIGNMENT, Allocation, AllocationKind, HUGE_PAGE, Slice};
 pub use binding::{Binding, DynamicSize};
 pub use format::FormatError;
 pub use image::{Access, CodeImage, HostKernel, HostOp, KernelArgument, KernelImage};
+pub use per_device::{DevicePart, PerDevice};
 pub use target::Target;
 pub use thunk::{DeviceStep, Thunk, bytes_moved};
 pub use value_shape::ValueShape;

@@ -50,6 +50,8 @@ impl Program {
         }
         let host_ops = executable.host_ops.iter().map(LoadedHostOp::new).collect::<Result<Vec<_>, _>>()?;
         check_steps(&executable.thunks, &host_ops)?;
+        let per_device = executable.host_ops.iter().filter_map(|op| op.per_device.as_ref());
+        per_device.into_iter().try_for_each(|code| check_steps(&code.thunks, &host_ops))?;
         let code = device.hardware().load(&executable, host_ops, device.options())?;
         let constant = |kind: &AllocationKind| match kind {
             AllocationKind::Constant(data) => device.hardware().holding(data).map(|memory| Some(Arc::new(memory))),

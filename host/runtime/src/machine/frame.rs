@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use fusebox_routines::{Generator, SharedGenerator};
 
+use super::collectives::Connection;
 use crate::Slice;
 use crate::code::ObservedLaunches;
 
@@ -16,6 +17,8 @@ pub struct Frame {
     arguments: Vec<*mut u8>,
     generator: SharedGenerator,
     launches: Option<Arc<ObservedLaunches>>,
+    /// The connection to other devices, if several devices execute the same code.
+    connection: Option<Connection>,
 }
 
 // SAFETY: the addresses are only used by machines, whose creators guarantee that the memory may be
@@ -29,7 +32,7 @@ impl Frame {
     /// yet. If a watchdog observes the execution, `launches` is its registration.
     pub fn new(allocations: usize, launches: Option<Arc<ObservedLaunches>>) -> Frame {
         let addresses = vec![std::ptr::null_mut(); allocations];
-        Frame { addresses, arguments: Vec::new(), generator: SharedGenerator::default(), launches }
+        Frame { addresses, arguments: Vec::new(), generator: SharedGenerator::default(), launches, connection: None }
     }
 
     /// Sets the address of an allocation.
@@ -50,6 +53,16 @@ impl Frame {
     /// Prepares the next execution: the generator of random numbers starts again.
     pub fn restart(&mut self) {
         *self.generator.get_mut().unwrap_or_else(PoisonError::into_inner) = Generator::default();
+    }
+
+    /// Connects the execution to those of other devices.
+    pub fn connect(&mut self, connection: Connection) {
+        self.connection = Some(connection);
+    }
+
+    /// Returns the connection to other devices.
+    pub fn connection(&self) -> Option<&Connection> {
+        self.connection.as_ref()
     }
 
     /// Returns the generator of random numbers.

@@ -79,12 +79,16 @@ impl Hardware {
         options: &Options,
     ) -> Result<LoadedCode, LoadError> {
         Ok(match (self, executable.target) {
+            (Hardware::Gpu(_), _) if executable.host_ops.iter().any(|op| op.per_device.is_some()) => {
+                return Err(LoadError::Device(
+                    "a GPU does not execute manual computations of several devices: compile for cpu".into(),
+                ));
+            }
             (Hardware::Gpu(gpu), Target::Cuda(wanted)) => {
                 LoadedCode::Gpu(GpuProgram::load(gpu, executable, wanted, host_ops, options.graphs)?)
             }
             (Hardware::Host(executor, _), target) if self.executes(target) => {
-                let watchdog = options.watchdog.as_ref();
-                LoadedCode::Host(HostProgram::load(executable, host_ops, executor.clone(), watchdog)?)
+                LoadedCode::Host(HostProgram::load(executable, host_ops, executor.clone(), options)?)
             }
             (_, target) => {
                 return Err(LoadError::Device(format!(

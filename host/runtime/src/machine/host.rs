@@ -6,13 +6,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fusebox_routines::{CallingThread, Context};
+use fusebox_routines::{CallingThread, Collectives, Context};
 
+use super::devices::DeviceCode;
 use super::frame::{Frame, Launch};
+use super::options::Options;
 use super::simt::{self, ThreadOrder};
 use super::thunks::{Machine, in_order};
 use crate::code::{
-    CpuFunction, HostCode, LoadedHostOp, LoadedKernel, ObservedLaunches, Watch, Watchdog, WatchedLaunch,
+    CpuFunction, HostCode, LoadedHostOp, LoadedKernel, ObservedLaunches, Watch, WatchedLaunch,
 };
 use crate::executable::ALIGNMENT;
 use crate::processor::{Pool, WithSubnormals, subnormals};
@@ -27,6 +29,8 @@ pub const PART_BYTES: u64 = 256 << 10;
 #[derive(Debug)]
 pub struct HostProgram {
     code: HostCode,
+    /// For each host operation, the code of a manual computation.
+    on_devices: Vec<Option<DeviceCode>>,
     executor: HostExecutor,
 }
 
@@ -58,11 +62,15 @@ impl HostProgram {
         executable: &Executable,
         host_ops: Vec<LoadedHostOp>,
         executor: HostExecutor,
-        watchdog: Option<&Watchdog>,
+        options: &Options,
     ) -> Result<HostProgram, LoadError> {
-        let watchdog = watchdog.filter(|_| executor.pool().is_some());
+        let watchdog = options.watchdog.as_ref().filter(|_| executor.pool().is_some());
         let code = HostCode::load(executable, host_ops, watchdog, &simt::symbol)?;
-        Ok(HostProgram { code, executor })
+        let limit = options.waits_for_devices();
+        let on_devices = executable.host_ops.iter().map(|op| {
+            op.per_device.as_ref().map(|code| DeviceCode::load(code, watchdog, limit)).transpose()
+        });
+        Ok(HostProgram { code, on_devices: on_devices.collect::<Result<_, _>>()?, executor })
     }
 }
 
@@ -162,6 +170,15 @@ impl Machine for HostRun<'_> {
     }
 
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
+        let program = self.program;
+        if let Some(code) = &program.on_devices[op as usize] {
+            // SAFETY: the frame's memory stays valid and is not accessed otherwise. The frame of a
+            // device holds the addresses of its memory.
+            let execute = |frame: &mut Frame| unsafe { HostRun::new(program, frame) }.run(&code.code.thunks);
+            // SAFETY: slices lie within their allocations and no result overlaps an argument or
+            // another result (checked at load). This call borrows the execution exclusively.
+            return unsafe { code.run(self.frame, (arguments, results), &execute) };
+        }
         let arguments: Vec<&[u8]> = arguments.iter().map(|slice| self.bytes(slice)).collect();
         // SAFETY: slices lie within their allocations, and no result overlaps an argument or
         // another result (checked at load). This call borrows the execution exclusively, so no
@@ -171,7 +188,9 @@ impl Machine for HostRun<'_> {
         let mut results: Vec<&mut [u8]> = results.iter().map(written).collect();
         let operation = self.program.code.host_op(op);
         let generator = self.frame.generator();
-        let mut execute = |workers| operation.execute(&arguments, &mut results, &Context { workers, generator, collectives: None });
+        let collectives = self.frame.connection().map(|it| it as &dyn Collectives);
+        let mut execute =
+            |workers| operation.execute(&arguments, &mut results, &Context { workers, generator, collectives });
         // GPUs compute with subnormal numbers, so the kernels and the routines of a simulated
         // program do so, too. Programs of the cpu target flush subnormal numbers to zero.
         match self.program.executor.pool() {

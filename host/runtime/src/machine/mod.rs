@@ -7,6 +7,8 @@
 //! frame      the state of one execution
 //! host       kernels on the thread pool or in the simulator
 //! repeated   loops and branches of the cpu target
+//! devices    code that several devices execute, each with its parts of arrays   parts
+//! collectives   exchanges of arrays among devices
 //! simt       the simulator
 //! cuda       NVIDIA GPUs
 //! memory     pieces of memory of the host or of a GPU
@@ -14,12 +16,15 @@
 //! options    the caller's choices
 //! ```
 
+mod collectives;
 mod cuda;
+mod devices;
 mod frame;
 mod hardware;
 mod host;
 mod memory;
 mod options;
+mod parts;
 mod repeated;
 mod simt;
 mod thunks;

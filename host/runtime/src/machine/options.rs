@@ -1,5 +1,8 @@
 //! Options that a caller sets for a program.
 
+use std::time::Duration;
+
+use super::collectives::USUAL_LIMIT;
 use super::simt::ThreadOrder;
 use crate::Watchdog;
 
@@ -14,6 +17,9 @@ pub struct Options {
     pub watchdog: Option<Watchdog>,
     /// When sequences of launches and copies are launched together on a GPU.
     pub graphs: Graphs,
+    /// Longest time that a device waits for other devices in an exchange of arrays; a minute by
+    /// default.
+    pub collective_limit: Option<Duration>,
 }
 
 /// When sequences of launches and copies are launched together on a GPU, as CUDA graphs. The GPU
@@ -31,6 +37,11 @@ pub enum Graphs {
 }
 
 impl Options {
+    /// Returns the longest time that a device waits for other devices.
+    pub fn waits_for_devices(&self) -> Duration {
+        self.collective_limit.unwrap_or(USUAL_LIMIT)
+    }
+
     /// Returns the number of threads of the cpu target's pool.
     pub fn thread_count(&self) -> usize {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);

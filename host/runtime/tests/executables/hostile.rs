@@ -43,6 +43,7 @@ fn harmless() -> Executable {
             opcode: "custom-call".into(),
             hlo: annotation.into(),
             comparator: None,
+            per_device: None,
         }],
         allocations: vec![
             Allocation { bytes: 16, kind: AllocationKind::Parameter },

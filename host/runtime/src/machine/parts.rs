@@ -1,0 +1,158 @@
+//! Copies between whole arrays and their parts on devices.
+
+use crate::executable::{ALIGNMENT, DevicePart};
+
+/// Where a device finds its part of an array in the memory of the whole array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartPlace {
+    /// The part is contiguous, and starts at this offset in bytes.
+    Contiguous(usize),
+    /// The part must be copied.
+    Scattered,
+}
+
+/// Returns the place of a device's part. `device` is a position among the devices of the part.
+pub fn place(part: &DevicePart, device: usize) -> PartPlace {
+    let mut rows = Rows::of(part, device);
+    match (rows.next(), rows.next()) {
+        (Some((whole, _, _)), None) if whole % ALIGNMENT == 0 => PartPlace::Contiguous(whole),
+        (None, _) => PartPlace::Contiguous(0),
+        _ => PartPlace::Scattered,
+    }
+}
+
+/// Copies the part of a device out of the whole array.
+///
+/// # Safety
+/// The whole array is at `whole` and memory for the part at `to`, both of the sizes that the part
+/// states. Nothing else accesses the part's memory, and nothing writes to the elements.
+pub unsafe fn cut(part: &DevicePart, device: usize, whole: *const u8, to: *mut u8) {
+    for (offset, place, bytes) in Rows::of(part, device) {
+        // SAFETY: the rows lie in the two arrays, which do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(whole.add(offset), to.add(place), bytes) };
+    }
+}
+
+/// Copies the part of a device into the whole array.
+///
+/// # Safety
+/// The part is at `from` and memory for the whole array at `whole`, both of the sizes that the part
+/// states. Nothing else accesses these elements of the whole array, and nothing writes to the part.
+pub unsafe fn join(part: &DevicePart, device: usize, from: *const u8, whole: *mut u8) {
+    for (offset, place, bytes) in Rows::of(part, device) {
+        // SAFETY: the rows lie in the two arrays, which do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(from.add(place), whole.add(offset), bytes) };
+    }
+}
+
+/// Whether a device is the first one with its part. Only this device writes the part of a result.
+pub fn is_first(part: &DevicePart, device: usize) -> bool {
+    !part.starts[..device].contains(&part.starts[device])
+}
+
+/// The contiguous rows of a part: the offsets in the whole array and in the part, and the length,
+/// all in bytes.
+struct Rows {
+    /// Number of rows along each dimension before the row, and its distance in the whole array.
+    outer: Vec<(usize, usize)>,
+    /// Number of rows that are left.
+    left: usize,
+    index: Vec<usize>,
+    start: usize,
+    bytes: usize,
+    place: usize,
+}
+
+impl Rows {
+    fn of(part: &DevicePart, device: usize) -> Rows {
+        let size = |list: &[u64], dimension: usize| list[dimension] as usize;
+        let mut strides = vec![part.element_bytes as usize; part.whole.len()];
+        for dimension in (0..part.whole.len().saturating_sub(1)).rev() {
+            strides[dimension] = strides[dimension + 1] * size(&part.whole, dimension + 1);
+        }
+        let starts = part.starts[device].iter().zip(&strides).map(|(&start, stride)| start as usize * stride);
+        // A row consists of the last dimensions that are whole, and of one more.
+        let last = (0..part.whole.len()).rev().find(|&it| part.part[it] != part.whole[it]).unwrap_or(0);
+        let bytes = match strides.get(last) {
+            Some(stride) => size(&part.part, last) * stride,
+            None => part.element_bytes as usize,
+        };
+        let outer: Vec<(usize, usize)> = (0..last).map(|it| (size(&part.part, it), strides[it])).collect();
+        let left = if bytes == 0 { 0 } else { outer.iter().map(|(count, _)| count).product() };
+        Rows { index: vec![0; outer.len()], outer, left, start: starts.sum(), bytes, place: 0 }
+    }
+}
+
+impl Iterator for Rows {
+    type Item = (usize, usize, usize);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let row = (self.start, self.place, self.bytes);
+        self.place += self.bytes;
+        for ((count, stride), index) in self.outer.iter().zip(&mut self.index).rev() {
+            *index += 1;
+            self.start += stride;
+            if *index < *count {
+                break;
+            }
+            self.start -= stride * count;
+            *index = 0;
+        }
+        Some(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PartPlace, cut, is_first, join, place};
+    use crate::Slice;
+    use crate::executable::DevicePart;
+
+    fn part(whole: &[u64], part: &[u64], starts: &[&[u64]]) -> DevicePart {
+        let bytes = part.iter().product();
+        let starts = starts.iter().map(|it| it.to_vec()).collect();
+        let at = Slice { allocation: 0, offset: 0, bytes };
+        DevicePart { at, element_bytes: 1, whole: whole.to_vec(), part: part.to_vec(), starts }
+    }
+
+    #[test]
+    fn parts_of_all_forms_are_cut_and_joined() {
+        for (whole, dims) in [(vec![4, 6], vec![2, 3]), (vec![2, 3, 4], vec![1, 3, 2]), (vec![8], vec![2]), (vec![], vec![])] {
+            let counts: Vec<u64> = whole.iter().zip(&dims).map(|(whole, part)| whole / part).collect();
+            let total: u64 = counts.iter().product();
+            let starts = (0..total).map(|mut number| {
+                let mut start = vec![0; dims.len()];
+                for dimension in (0..dims.len()).rev() {
+                    start[dimension] = number % counts[dimension] * dims[dimension];
+                    number /= counts[dimension];
+                }
+                start
+            });
+            let starts: Vec<Vec<u64>> = starts.collect();
+            let part = part(&whole, &dims, &starts.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let source: Vec<u8> = (0..whole.iter().product::<u64>() as u8).collect();
+            let mut joined = vec![0xFF; source.len()];
+            for device in 0..starts.len() {
+                let mut own = vec![0; part.at.bytes as usize];
+                // SAFETY: the arrays have the sizes of the part.
+                unsafe {
+                    cut(&part, device, source.as_ptr(), own.as_mut_ptr());
+                    join(&part, device, own.as_ptr(), joined.as_mut_ptr());
+                }
+            }
+            assert_eq!(joined, source, "{whole:?}");
+        }
+    }
+
+    #[test]
+    fn contiguous_parts_need_no_copy_if_they_are_aligned() {
+        let rows = part(&[4, 64], &[1, 64], &[&[0, 0], &[2, 0]]);
+        assert_eq!([place(&rows, 0), place(&rows, 1)], [PartPlace::Contiguous(0), PartPlace::Contiguous(128)]);
+        let columns = part(&[4, 64], &[4, 32], &[&[0, 0], &[0, 32]]);
+        assert_eq!(place(&columns, 0), PartPlace::Scattered);
+        let small = part(&[4], &[1], &[&[0], &[1], &[1]]);
+        assert_eq!(place(&small, 1), PartPlace::Scattered);
+        assert_eq!([0, 1, 2].map(|device| is_first(&small, device)), [true, true, false]);
+    }
+}
