@@ -1,12 +1,12 @@
 //! Instructions that routines of the host execute.
 
-use fusebox_core::hlo::{Diagnostic, Instruction, Module, Op};
+use fusebox_core::hlo::{Diagnostic, Instruction, ManualComputation, Meshes, Module, Op};
 use fusebox_edit::instruction_as_module;
 use fusebox_routines::{Unsupported, describe};
 
 use crate::CompileError;
 use crate::fuse::{Executor, executor};
-use crate::roles::{Role, in_role};
+use crate::roles::{Role, called_on_devices, in_role};
 
 /// Returns every instruction that the host executes, with a description of its routine, or with the
 /// reason why no routine exists.
@@ -17,10 +17,21 @@ pub fn of(module: &Module) -> Vec<(&Instruction, Result<String, Unsupported>)> {
         on_host.map(|instruction| {
             let shape = |&id| computation.instruction(id).shape.clone();
             let shapes: Vec<_> = instruction.operands.iter().map(shape).collect();
-            (instruction, describe(&instruction_as_module(module, instruction, &shapes)))
+            let described = match called_on_devices(&instruction.op) {
+                Some(_) => Ok(on_devices(instruction)),
+                None => describe(&instruction_as_module(module, instruction, &shapes)),
+            };
+            (instruction, described)
         })
     });
     described.collect()
+}
+
+/// Describes a manual computation.
+fn on_devices(instruction: &Instruction) -> String {
+    let attributes = instruction.extra.as_ref().map(|extra| extra.frontend_attributes.clone()).unwrap_or_default();
+    let devices = ManualComputation::read(&attributes, &Meshes::default()).map_or(0, |it| it.devices().len());
+    format!("a thread for each of {devices} devices")
 }
 
 /// Reports every instruction that neither a kernel nor a routine executes.

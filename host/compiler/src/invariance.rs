@@ -22,7 +22,8 @@ pub fn invariant(body: &Computation) -> Vec<bool> {
                     // If this loop executes no iteration, the program skips the inner loop. A
                     // hoisted inner loop would run, and might never end.
                     Op::While { .. } | Op::Conditional { .. } => false,
-                    Op::CustomCall(call) => !call.has_side_effect,
+                    // A computation that the call executes may contain a loop, too.
+                    Op::CustomCall(call) => !call.has_side_effect && call.called.is_empty(),
                     op => depends_on_operands_alone(op),
                 };
                 is_known && instruction.operands.iter().all(|operand| invariant[operand.index()])

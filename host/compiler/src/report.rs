@@ -12,7 +12,7 @@ use fusebox_lowering::Composite;
 use fusebox_plugins::{Fingerprint, Outcome};
 use fusebox_prediction::{Amount, Breakdown, Prediction, Times, breakdown};
 use fusebox_routines::Unsupported;
-use fusebox_runtime::Executable;
+use fusebox_runtime::{Allocation, AllocationKind, Executable};
 use fusebox_thunks::{Names, print};
 
 use crate::fuse::BidRecord;
@@ -145,16 +145,7 @@ pub fn memory(memory: &MemoryUse) -> String {
 /// compilation.
 pub fn thunks(executable: &Executable, composites: &[Composite]) -> String {
     let mut text = String::new();
-    for (index, allocation) in executable.allocations.iter().enumerate() {
-        let kind = match &allocation.kind {
-            fusebox_runtime::AllocationKind::Parameter => "parameter",
-            fusebox_runtime::AllocationKind::Donated => "donated parameter",
-            fusebox_runtime::AllocationKind::Constant(_) => "constant",
-            fusebox_runtime::AllocationKind::Temporary => "temporary",
-            fusebox_runtime::AllocationKind::Result => "result",
-        };
-        let _ = writeln!(text, "allocation {index}: {} bytes, {kind}", allocation.bytes);
-    }
+    allocations(&mut text, &executable.allocations, "");
     for composite in composites {
         text.push_str(&self::composite(composite));
     }
@@ -165,7 +156,26 @@ pub fn thunks(executable: &Executable, composites: &[Composite]) -> String {
     let names =
         Names { kernel: &|&number: &u32| executable.kernels[number as usize].symbol.clone(), host_op: &host_op };
     print(&mut text, &executable.thunks, 0, &names);
+    for op in &executable.host_ops {
+        let Some(code) = &op.per_device else { continue };
+        let _ = writeln!(text, "each of {} devices of {}:", code.devices.len(), op.name);
+        allocations(&mut text, &code.allocations, "  ");
+        print(&mut text, &code.thunks, 1, &names);
+    }
     text
+}
+
+fn allocations(text: &mut String, allocations: &[Allocation], indent: &str) {
+    for (index, allocation) in allocations.iter().enumerate() {
+        let kind = match &allocation.kind {
+            AllocationKind::Parameter => "parameter",
+            AllocationKind::Donated => "donated parameter",
+            AllocationKind::Constant(_) => "constant",
+            AllocationKind::Temporary => "temporary",
+            AllocationKind::Result => "result",
+        };
+        let _ = writeln!(text, "{indent}allocation {index}: {} bytes, {kind}", allocation.bytes);
+    }
 }
 
 /// Prints the buffers and steps of a loop that is compiled to one function.

@@ -1,6 +1,6 @@
 //! Roles of computations: how a program executes each of them.
 
-use fusebox_core::hlo::{Computation, ComputationId, Module, Op, Shape};
+use fusebox_core::hlo::{Computation, ComputationId, ManualComputation, Module, Op, Shape};
 use fusebox_edit::{call_order, retain_computations};
 
 /// How a computation is executed.
@@ -65,6 +65,28 @@ pub fn called_as_a_whole(op: &Op) -> Option<ComputationId> {
     }
 }
 
+/// Returns the computation that an operation calls on each device, with parts of arrays.
+pub fn called_on_devices(op: &Op) -> Option<ComputationId> {
+    match op {
+        Op::CustomCall(call) if call.target == ManualComputation::TARGET => call.called.first().copied(),
+        _ => None,
+    }
+}
+
+/// Returns, for each computation, whether devices execute it with parts of arrays.
+pub fn on_devices(module: &Module) -> Vec<bool> {
+    let mut on_devices = vec![false; module.computations.len()];
+    for caller in call_order(module).into_iter().rev() {
+        for instruction in &module.computation(caller).instructions {
+            for callee in instruction.op.called() {
+                let is_body = called_on_devices(&instruction.op) == Some(callee);
+                on_devices[callee.index()] |= on_devices[caller.index()] || is_body;
+            }
+        }
+    }
+    on_devices
+}
+
 /// Whether a computation takes arguments of these shapes and gives a result of this shape. The
 /// verifier checks calls, but not custom calls and asynchronous operations.
 pub fn fits(callee: &Computation, arguments: &[&Shape], result: &Shape) -> bool {
@@ -79,7 +101,7 @@ fn called_as(op: &Op, caller: Role) -> Role {
     match op {
         Op::While { .. } | Op::Conditional { .. } => caller,
         Op::Fusion { .. } => Role::Fused,
-        op if called_as_a_whole(op).is_some() => caller,
+        op if called_as_a_whole(op).is_some() || called_on_devices(op).is_some() => caller,
         _ => Role::Applied,
     }
 }

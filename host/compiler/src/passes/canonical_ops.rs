@@ -5,11 +5,16 @@ use fusebox_core::hlo::{ElementType, InstrId, Instruction, Module, Op, Opcode};
 use fusebox_edit::{Rewrite, rewrite};
 
 use crate::CompileError;
+use crate::roles::on_devices;
 
 /// Rewrites each instruction that [`canonical`] matches.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
-    for id in module.ids() {
-        rewrite(module, id, |edit, _, instruction| Ok::<_, CompileError>(canonical(edit, instruction)))?;
+    for (id, on_devices) in module.ids().zip(on_devices(module)) {
+        rewrite(module, id, |edit, _, instruction| {
+            // Each device has another number.
+            let is_number = on_devices && instruction.op == Op::PartitionId;
+            Ok::<_, CompileError>(if is_number { None } else { canonical(edit, instruction) })
+        })?;
     }
     Ok(())
 }

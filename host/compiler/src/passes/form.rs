@@ -1,6 +1,6 @@
 //! Properties of modules that passes need, and that they leave for later passes.
 
-use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Opcode, Shape};
+use fusebox_core::hlo::{ArrayShape, Collective, Instruction, Module, Op, Opcode, Shape};
 
 use super::inline_calls::inlined_callee;
 use crate::roles::Role;
@@ -9,7 +9,8 @@ use crate::roles::Role;
 /// also produces output of this form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// No operations that exchange data with other devices or with the host.
+    /// No operations that exchange data with the host. Exchanges with other devices only in code
+    /// that each device executes.
     OneDevice,
     /// No dynamic dimensions.
     StaticSizes,
@@ -51,7 +52,9 @@ impl Form {
     fn admits(self, instruction: &Instruction, role: Role) -> bool {
         let op = &instruction.op;
         match self {
-            Form::OneDevice => !matches!(op, Op::Other { opcode, .. } if *opcode != Opcode::Domain),
+            Form::OneDevice => {
+                Collective::is(op) || !matches!(op, Op::Other { opcode, .. } if *opcode != Opcode::Domain)
+            }
             Form::StaticSizes => !instruction.shape.has_dynamic_size() && !matches!(op, Op::SetDimensionSize { .. }),
             Form::Expanded => !matches!(op, Op::Scan { .. } | Op::RaggedDot { .. } | Op::ScaledDot(_)),
             Form::NoCalls => inlined_callee(op, role).is_none(),
@@ -64,9 +67,10 @@ impl Form {
                 !matches!(op, BatchNormTraining { .. } | BatchNormInference { .. } | BatchNormGrad { .. })
             }
             Form::Canonical => {
-                let is_copy = matches!(op, Op::Copy | Op::OptBarrier | Op::AddDependency | Op::Other { .. });
-                let is_number = matches!(op, Op::PartitionId | Op::ReplicaId | Op::GetDimensionSize { .. });
-                !is_copy && !is_number
+                let is_other = matches!(op, Op::Other { .. }) && !Collective::is(op);
+                let is_copy = matches!(op, Op::Copy | Op::OptBarrier | Op::AddDependency);
+                let is_number = matches!(op, Op::ReplicaId | Op::GetDimensionSize { .. });
+                !is_other && !is_copy && !is_number
             }
             Form::NoEmptyArrays => {
                 let is_empty = instruction.shape.as_array().map(ArrayShape::element_count) == Some(0);

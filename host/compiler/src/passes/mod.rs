@@ -26,6 +26,7 @@ mod inline_calls;
 mod joined_products;
 mod loop_invariants;
 mod loop_state;
+mod manual_computations;
 mod movements;
 mod one_device;
 mod products;
@@ -125,6 +126,12 @@ impl Pass {
 
 /// All passes in order.
 pub const PASSES: &[Pass] = &[
+    needed(
+        "manual-computations",
+        "join the code that each device executes, and remove annotations of shardings",
+        (&[], &[]),
+        |module, _| manual_computations::run(module),
+    ),
     needed(
         "one-device",
         "replace exchanges between devices and asynchronous operations by their meaning on one device",

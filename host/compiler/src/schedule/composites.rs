@@ -200,12 +200,13 @@ fn each_slice(kernels: &[(&str, PlannedFusion)], thunks: &[Thunk], f: &mut dyn F
 
 /// Renumbers launches: first the kernels that thunks still launch, then the composites. Returns the
 /// old numbers of these kernels.
-pub fn renumber(thunks: &mut [Thunk], kernels: usize) -> Vec<u32> {
+pub fn renumber(sequences: &mut [&mut [Thunk]], kernels: usize) -> Vec<u32> {
     let mut launched = BTreeSet::new();
-    each_launch(thunks, &mut |number| launched.extend([*number]));
+    sequences.iter_mut().for_each(|thunks| each_launch(thunks, &mut |number| launched.extend([*number])));
     let new: HashMap<u32, u32> = launched.range(..kernels as u32).copied().zip(0..).collect();
     let composite = |number: u32| number - kernels as u32 + new.len() as u32;
-    each_launch(thunks, &mut |number| *number = new.get(number).copied().unwrap_or_else(|| composite(*number)));
+    let renumbered = |number: &mut u32| *number = new.get(number).copied().unwrap_or_else(|| composite(*number));
+    sequences.iter_mut().for_each(|thunks| each_launch(thunks, &mut |number| renumbered(number)));
     launched.range(..kernels as u32).copied().collect()
 }
 

@@ -7,6 +7,8 @@
 //! The caller may demand that results are in donated inputs (`donation`). To save memory, values
 //! may be rematerialised (`rematerialise`).
 //!
+//! Code that devices execute with parts of arrays has its own memory (`devices`).
+//!
 //! Loops of small thunks then become functions (`composites`), which are launched like kernels.
 //!
 //! Values are immutable, buffers are not. If a value is no longer needed (`uses`), a kernel that
@@ -16,6 +18,7 @@
 mod buffers;
 mod composites;
 mod control;
+mod devices;
 mod donation;
 mod effects;
 mod in_place;
@@ -188,6 +191,8 @@ struct Scheduler<'a> {
     comparators: Vec<(usize, Module, ComputationId)>,
     constants: HashMap<Vec<u8>, Slice>,
     merits: Merits,
+    /// Bytes of the memory of all devices of manual computations.
+    device_bytes: u64,
     /// Each run of a computation. Inner runs precede outer runs.
     runs: Vec<ComputationRun>,
 }
@@ -227,6 +232,7 @@ impl<'a> Scheduler<'a> {
             comparators: Vec::new(),
             constants: HashMap::new(),
             merits: Merits::new(),
+            device_bytes: 0,
             runs: Vec::new(),
         }
     }
@@ -278,15 +284,20 @@ impl<'a> Scheduler<'a> {
 
     fn finish(mut self, mut thunks: Vec<Thunk>, mut parameters: Vec<Binding>, mut result: Binding) -> Schedule {
         let composites = self.composed(&mut thunks, &parameters, &result);
-        let launched =
-            composites::renumber(&mut thunks, self.planned.iter().filter(|planned| planned.kernel.is_some()).count());
+        let on_devices = self.host_ops.iter_mut().filter_map(|op| op.per_device.as_mut());
+        let mut sequences: Vec<&mut [Thunk]> = on_devices.map(|code| &mut code.thunks[..]).collect();
+        sequences.push(&mut thunks);
+        let kernels = self.planned.iter().filter(|planned| planned.kernel.is_some()).count();
+        let launched = composites::renumber(&mut sequences, kernels);
         result.leaves.iter().for_each(|leaf| self.buffers.hand_out(leaf));
         let placed = self.buffers.place(self.module);
         parameters.iter_mut().chain([&mut result]).flat_map(|b| &mut b.leaves).for_each(|s| placed.resolve(s));
         placed.resolve_all(&mut thunks);
         let in_place = in_place::chosen(&self.merits);
-        let Scheduler { host_ops, comparators, .. } = self;
-        let memory = accounted(placed.memory, &placed.allocations);
+        let Scheduler { host_ops, comparators, device_bytes, .. } = self;
+        let mut memory = accounted(placed.memory, &placed.allocations);
+        memory.temporaries += device_bytes;
+        memory.total += device_bytes;
         interface::tell_sizes(&self.module.interface_sizes, &mut parameters, &mut result);
         let allocations = placed.allocations;
         Schedule {

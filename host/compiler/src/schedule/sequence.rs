@@ -14,6 +14,7 @@ use super::in_place::Merit;
 use super::uses::{LeafUses, ValueLeaf};
 use super::{ComputationRun, Scheduler, leaf_bytes, leaf_count};
 use crate::CompileError;
+use crate::roles::called_on_devices;
 
 /// Least size, in bytes, of a buffer for which an in-place write pays off. A kernel that writes
 /// into a buffer that it also reads is slower, because LLVM knows less about the kernel.
@@ -169,6 +170,7 @@ impl Scheduler<'_> {
             Op::Fusion { .. } => self.kernel(frame, id, instruction, thunks),
             Op::While { condition, body } => self.repeat(frame, id, *condition, *body, thunks),
             Op::Conditional { branches } => self.branch(frame, id, branches, thunks),
+            op if let Some(body) = called_on_devices(op) => self.on_devices(frame, id, body, thunks),
             _ => Ok(self.host_op(frame, id, instruction, thunks)),
         }
     }
@@ -306,7 +308,7 @@ impl Scheduler<'_> {
             self.comparators.push((op as usize, module.clone(), comparator));
         }
         let (name, opcode, hlo) = (name.into(), opcode.name().into(), print_module(module));
-        self.host_ops.push(HostOp { name, opcode, hlo, comparator: None });
+        self.host_ops.push(HostOp { name, opcode, hlo, comparator: None, per_device: None });
         self.buffers.step();
         self.buffers.touch(arguments.iter().chain(&results));
         thunks.push(Thunk::HostOp { op, arguments, results });

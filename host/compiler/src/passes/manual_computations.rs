@@ -1,0 +1,180 @@
+//! Replaces manual computations, in which every device computes with its own parts of arrays, by
+//! one custom call each. Removes annotations of shardings, because all other code runs once, on
+//! whole arrays.
+//!
+//! ```text
+//! p = GlobalToLocalShape(x), q = call(p), y = LocalToGlobalShape(q)
+//!     y = custom-call(x), custom_call_target="fusebox.manual_computation"
+//! y = Sharding(x)
+//!     y = x
+//! ```
+
+use std::collections::BTreeMap;
+
+use fusebox_core::hlo::{
+    Computation, CustomCallAttrs, Diagnostic, Extra, InstrId, Instruction, ManualComputation, Meshes, Module, Op,
+    Shape, Span,
+};
+use fusebox_edit::{Builder, Rewrite, rewrite};
+
+use crate::CompileError;
+
+/// Annotations that do not change their operand.
+const ANNOTATIONS: [&str; 3] = ["Sharding", "xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier"];
+/// An annotation without result.
+const GROUP: &str = "xla.sdy.ShardingGroup";
+/// The forms of the operands and results of a manual computation without meshes.
+const WITHOUT_MESH: [&str; 2] = ["SPMDFullToShardShape", "SPMDShardToFullShape"];
+
+/// Rewrites a module that has several partitions, or a mesh.
+pub fn run(module: &mut Module) -> Result<(), CompileError> {
+    let meshes = Meshes::of(module).map_err(|message| malformed(module, message))?;
+    let is_manual = |it: &Instruction| matches!(target(it), Some(ManualComputation::DIVIDE | ManualComputation::JOIN));
+    if module.computations.iter().flat_map(|it| &it.instructions).any(is_manual) {
+        // Text of a program that is not compiled yet lacks the number of partitions.
+        module.num_partitions = module.num_partitions.max(meshes.largest().map_or(1, |mesh| mesh.size()));
+    }
+    if module.num_partitions <= 1 && meshes == Meshes::default() {
+        return Ok(());
+    }
+    for id in module.ids() {
+        rewrite(module, id, |edit, id, instruction| replaced(edit, id, instruction, &meshes))?;
+    }
+    Ok(())
+}
+
+fn malformed(module: &Module, message: String) -> CompileError {
+    let (file, span, subject, source_line) = (module.source_file.clone(), Span::default(), None, String::new());
+    CompileError::Module(vec![Diagnostic { file, span, subject, message, source_line }])
+}
+
+/// Returns the target of a custom call.
+fn target(instruction: &Instruction) -> Option<&str> {
+    match &instruction.op {
+        Op::CustomCall(call) => Some(&call.target),
+        _ => None,
+    }
+}
+
+/// Whether a call is that of a computation for each device.
+fn is_call_of_body(module: &Module, instruction: &Instruction) -> bool {
+    match instruction.op {
+        Op::Call { to_apply } => module.computation(to_apply).name.starts_with(ManualComputation::BODY),
+        _ => false,
+    }
+}
+
+/// Returns the replacement of an instruction. `None` if the instruction needs no replacement.
+fn replaced(
+    edit: &mut Rewrite,
+    id: InstrId,
+    instruction: &Instruction,
+    meshes: &Meshes,
+) -> Result<Option<InstrId>, CompileError> {
+    let operands = edit.operands(instruction);
+    if is_call_of_body(edit.module(), instruction) {
+        return if edit.module().num_partitions > 1 { on_devices(edit, id, instruction, meshes) } else { Ok(None) };
+    }
+    if let Op::GetTupleElement { index } = instruction.op {
+        let tuple = edit.old().instruction(instruction.operands[0]);
+        let is_divided = target(tuple) == Some(ManualComputation::DIVIDE) || is_call_of_body(edit.module(), tuple);
+        return Ok(is_divided.then(|| edit.element(operands[0], index as usize)));
+    }
+    match target(instruction) {
+        Some(ManualComputation::DIVIDE | ManualComputation::JOIN) => Ok(Some(one_or_tuple(edit, operands))),
+        Some(name) if ANNOTATIONS.contains(&name) => {
+            let is_equal = |&it: &InstrId| edit.shape(it).same_structure(&instruction.shape);
+            Ok(operands.first().copied().filter(is_equal))
+        }
+        Some(GROUP) => Ok(Some(edit.tuple(Vec::new()))),
+        Some(name) if WITHOUT_MESH.contains(&name) && edit.module().num_partitions > 1 => Err(CompileError::at(
+            edit.module(),
+            instruction,
+            format!("{name} is not supported: fusebox reads manual computations of Shardy only"),
+        )),
+        _ => Ok(None),
+    }
+}
+
+/// Replaces the call of a computation for each device by a custom call on whole arrays.
+fn on_devices(
+    edit: &mut Rewrite,
+    id: InstrId,
+    instruction: &Instruction,
+    meshes: &Meshes,
+) -> Result<Option<InstrId>, CompileError> {
+    let (module, old) = (edit.module(), edit.old());
+    let refused = |message: String| CompileError::at(module, instruction, message);
+    let Op::Call { to_apply } = instruction.op else { return Ok(None) };
+    let (mut attributes, mut shape) = (BTreeMap::new(), instruction.shape.clone());
+    for source in instruction.operands.iter().map(|&operand| produced_by(old, operand)) {
+        if target(source) != Some(ManualComputation::DIVIDE) {
+            return Err(refused(format!("`{}` is not divided among the devices", source.name)));
+        }
+        attributes.extend(frontend_attributes(source));
+    }
+    match joined(old, id) {
+        Some(join) => {
+            let passed = join.operands.iter().map(|&operand| old.instruction(operand));
+            let is_in_order = |(index, it): (usize, &Instruction)| match it.op {
+                Op::GetTupleElement { index: own } => own == index as i64,
+                _ => true,
+            };
+            let results = instruction.shape.as_tuple().map_or(1, <[Shape]>::len);
+            if join.operands.len() != results || !passed.enumerate().all(is_in_order) {
+                return Err(refused("the results of the devices are joined in another order".into()));
+            }
+            attributes.extend(frontend_attributes(join));
+            shape = join.shape.clone();
+        }
+        None if shape.leaves().iter().any(|leaf| leaf.as_array().is_some()) => {
+            return Err(refused("the results of the devices are not joined".into()));
+        }
+        None => {}
+    }
+    let manual = ManualComputation::read(&attributes, meshes).map_err(refused)?;
+    if manual.mesh.device_ids.is_some() {
+        return Err(refused("a mesh whose devices have another order is not supported".into()));
+    }
+    let call = CustomCallAttrs {
+        target: ManualComputation::TARGET.to_owned(),
+        called: vec![to_apply],
+        operand_layouts: None,
+        output_to_operand_aliasing: String::new(),
+        has_side_effect: false,
+        api_version: String::new(),
+    };
+    let operands = edit.operands(instruction);
+    let new = edit.add_shaped(Op::CustomCall(Box::new(call)), shape, operands);
+    edit.set_sharding(new, Extra { frontend_attributes: manual.attributes(), ..Extra::default() });
+    Ok(Some(new))
+}
+
+fn frontend_attributes(instruction: &Instruction) -> BTreeMap<String, String> {
+    instruction.extra.as_ref().map(|extra| extra.frontend_attributes.clone()).unwrap_or_default()
+}
+
+/// Returns the instruction that computes a value, or the tuple that contains it.
+fn produced_by(computation: &Computation, id: InstrId) -> &Instruction {
+    match computation.instruction(id) {
+        Instruction { op: Op::GetTupleElement { .. }, operands, .. } => computation.instruction(operands[0]),
+        other => other,
+    }
+}
+
+/// Returns the custom call that joins the results of a call.
+fn joined(computation: &Computation, call: InstrId) -> Option<&Instruction> {
+    let reads = |operand: &InstrId| match computation.instruction(*operand) {
+        Instruction { op: Op::GetTupleElement { .. }, operands, .. } => operands[0] == call,
+        _ => *operand == call,
+    };
+    let mut instructions = computation.instructions.iter();
+    instructions.find(|it| target(it) == Some(ManualComputation::JOIN) && it.operands.iter().any(reads))
+}
+
+fn one_or_tuple(edit: &mut Builder, values: Vec<InstrId>) -> InstrId {
+    match values[..] {
+        [single] => single,
+        _ => edit.tuple(values),
+    }
+}
