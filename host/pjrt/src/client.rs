@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use fusebox_choices::threads;
 
@@ -14,6 +15,9 @@ use crate::topology::{MOST_DEVICES, Topology};
 
 /// Kinds of memories. Every device has one memory of each kind, the first one by default.
 pub const MEMORY_KINDS: [&str; 3] = ["device", "pinned_host", "unpinned_host"];
+
+/// Environment variable with the number of devices.
+const DEVICES: &str = "FUSEBOX_NUM_DEVICES";
 
 /// A user of devices.
 pub struct Client {
@@ -60,9 +64,16 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
-    /// Reads the options. JAX passes numbers as texts if the user writes them in one line.
+    /// Reads the options, and the environment variable for the number of devices. JAX passes numbers
+    /// as texts if the user writes them in one line.
     pub fn of(given: &[(String, Value)]) -> Answer<ClientOptions> {
         let mut options = ClientOptions { devices: 1 };
+        if let Some(text) = std::env::var_os(DEVICES).filter(|text| !text.is_empty()) {
+            let text = text.to_string_lossy();
+            let count =
+                text.trim().parse().map_err(|_| Error::invalid(format!("{DEVICES} must be a number, not `{text}`")));
+            options.devices = devices(count?)?;
+        }
         for (name, value) in given {
             match (name.as_str(), value) {
                 ("num_devices", Value::Integer(count)) => options.devices = devices(*count)?,
@@ -94,7 +105,9 @@ fn not_a_count(text: &str) -> Error {
 impl Client {
     /// Creates a client and starts its threads.
     pub fn create(options: &ClientOptions) -> Answer<Arc<Client>> {
-        let machine = Machine::start(threads(UserOptions::of_environment()?.threads))?;
+        let user = UserOptions::of_environment()?;
+        let limit = user.collective_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+        let machine = Machine::start(threads(user.threads), limit)?;
         let count = options.devices;
         Ok(Arc::new_cyclic(|client| {
             let devices: Box<[Device]> = (0..count).map(|number| Device { client: client.clone(), number }).collect();

@@ -20,6 +20,7 @@ use crate::error::{Answer, Error};
 use crate::messages::CompileOptions;
 use crate::options::UserOptions;
 use crate::progress::ProgressLine;
+use crate::sharding::Shardings;
 
 /// Environment variable with the path of the program `fusebox`, which serves isolated emitters.
 const SERVER: &str = "FUSEBOX_PROGRAM";
@@ -34,6 +35,7 @@ impl From<CompileError> for Error {
 pub struct Compiled {
     pub executable: Executable,
     pub figures: Figures,
+    pub shardings: Shardings,
 }
 
 /// Figures about a program that outlive its compilation.
@@ -84,6 +86,9 @@ impl Compiler {
         let source = Source::new(String::from("program"), code.to_vec(), source_format(format)?);
         let given = CompileOptions::read(options)?;
         let mut options = self.options(UserOptions::of_environment()?.with(given.texts())?)?;
+        let partitions = given.placement()?.partitions;
+        let shardings =
+            if partitions > 1 { Shardings::of(&source.parse()?, partitions)? } else { Shardings::default() };
         let line = ProgressLine::begin("compiling");
         options.progress = line.of_compiler();
         let compilation = compile_or_load(&source, &options);
@@ -92,7 +97,7 @@ impl Compiler {
         let mut figures = figures(&compilation, fingerprint(code, &given));
         figures.steps = StepFacts::of(&compilation, &options.device);
         let executable = compilation.executable.ok_or_else(|| Error::internal("the compiler made no executable"))?;
-        Ok(Compiled { executable, figures })
+        Ok(Compiled { executable, figures, shardings })
     }
 
     /// Returns the options of a compilation that the user's options ask for.

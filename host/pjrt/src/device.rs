@@ -1,9 +1,10 @@
 //! The memory of arrays, and the execution of programs: everything that uses the runtime.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use fusebox_core::hlo::{ArrayShape, ElementType};
+use fusebox_core::hlo::{ArrayShape, ElementType, Tiling};
 pub use fusebox_runtime::HostBytes;
 use fusebox_runtime::{
     Buffer, BufferState, Device, Executable, ExecuteOptions, ExecutionThread, ForeignMemory, LoadError,
@@ -13,6 +14,7 @@ use fusebox_workshop::profile::StepFacts;
 
 use crate::error::{Answer, Error};
 use crate::recorder;
+use crate::tiles;
 
 /// Target of the custom call by which a program calls Python.
 const PYTHON_CALLBACK: &str = "fusebox_python_callback";
@@ -73,9 +75,9 @@ impl Usage {
 }
 
 impl Machine {
-    /// Starts the threads.
-    pub fn start(threads: usize) -> Answer<Machine> {
-        let options = Options { threads, ..Options::default() };
+    /// Starts the threads. A device waits at most as long as `collective_limit` for other devices.
+    pub fn start(threads: usize, collective_limit: Option<Duration>) -> Answer<Machine> {
+        let options = Options { threads, collective_limit, ..Options::default() };
         Ok(Machine { device: Device::open(Target::Cpu, &options)?, usage: Arc::default() })
     }
 
@@ -129,6 +131,57 @@ impl Machine {
         self.array(copy)
     }
 
+    /// Returns another array with the same elements in the same memory. Deleting or donating one of
+    /// them does not delete the other.
+    pub fn shared(&self, array: &Array) -> Array {
+        Array { buffer: array.buffer.share(), _counted: Arc::clone(&array._counted) }
+    }
+
+    /// Returns an array that consists of the tiles of all devices. It is ready after all tiles are.
+    /// If every device has the whole array, shares the memory of the first one.
+    pub fn joined(&self, tiles: &[Array], tiling: &Tiling, shape: &ArrayShape) -> Answer<Array> {
+        if let (true, Some(first)) = (tiling.is_whole(), tiles.first()) {
+            return Ok(self.shared(first));
+        }
+        let (whole, promise) = Buffer::pending(&self.device, shape.element_type, &shape.dims);
+        let sources: Vec<Buffer> = tiles.iter().map(|it| it.buffer.share()).collect();
+        let (tiling, dims, bytes) = (tiling.clone(), shape.dims.clone(), shape.byte_size() as usize);
+        let element = shape.element_type.byte_size();
+        let join = move |sources: &[Buffer]| {
+            let mut memory = Vec::new();
+            memory.try_reserve_exact(bytes).map_err(|_| RunError::Memory { bytes: bytes as u64 })?;
+            memory.resize(bytes, 0);
+            for (device, source) in sources.iter().enumerate().filter(|(device, _)| tiling.is_first(*device)) {
+                tiles::join(&mut memory, &dims, element, &tiling.part(device, &dims), &source.bytes()?);
+            }
+            Ok(memory)
+        };
+        when_all(sources, move |outcome| match outcome.and_then(|sources| join(&sources)) {
+            // If this fails, so does the buffer.
+            Ok(bytes) => drop(promise.set(&bytes)),
+            Err(error) => promise.fail(error),
+        });
+        Ok(self.array(whole))
+    }
+
+    /// Returns the tile of an array that a device gets. It is ready after the array is. If every
+    /// device gets the whole array, shares its memory.
+    pub fn tile(&self, whole: &Array, tiling: &Tiling, device: usize) -> Array {
+        if tiling.is_whole() {
+            return self.shared(whole);
+        }
+        let ArrayShape { element_type, dims, .. } = whole.buffer.shape().clone();
+        let part = tiling.part(device, &dims);
+        let own: Vec<i64> = part.iter().map(|range| range.end - range.start).collect();
+        let (tile, promise) = Buffer::pending(&self.device, element_type, &own);
+        let source = whole.buffer.share();
+        whole.buffer.on_ready(move |outcome| match outcome.and_then(|()| source.bytes()) {
+            Ok(bytes) => drop(promise.set(&tiles::cut(&bytes, &dims, element_type.byte_size(), &part))),
+            Err(error) => promise.fail(error),
+        });
+        self.array(tile)
+    }
+
     /// Returns an array of other elements in the memory of an array. Waits for the array.
     pub fn reinterpreted(&self, array: &Array, element: ElementType, dims: &[i64]) -> Answer<Array> {
         let bytes = array.bytes()?;
@@ -141,6 +194,34 @@ impl Machine {
         let bytes = buffer.byte_size() as i64;
         self.usage.add(bytes);
         Array { buffer, _counted: Arc::new(Counted { bytes, usage: Arc::clone(&self.usage) }) }
+    }
+}
+
+/// Calls a function when all buffers are ready: now, or later from another thread. If one fails,
+/// passes its error.
+fn when_all(buffers: Vec<Buffer>, callback: impl FnOnce(Result<Vec<Buffer>, RunError>) + Send + 'static) {
+    type Callback = Box<dyn FnOnce(Result<Vec<Buffer>, RunError>) + Send>;
+    struct Waiting {
+        missing: usize,
+        failure: Option<RunError>,
+        callback: Option<(Callback, Vec<Buffer>)>,
+    }
+    let listened: Vec<Buffer> = buffers.iter().map(Buffer::share).collect();
+    let (missing, callback) = (buffers.len(), Some((Box::new(callback) as Callback, buffers)));
+    let waiting = Arc::new(Mutex::new(Waiting { missing, failure: None, callback }));
+    for buffer in listened {
+        let waiting = Arc::clone(&waiting);
+        buffer.on_ready(move |outcome| {
+            let mut state = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            state.missing -= 1;
+            state.failure = state.failure.take().or(outcome.err());
+            let ready = if state.missing == 0 { state.callback.take() } else { None };
+            let failure = state.failure.clone();
+            drop(state);
+            if let Some((callback, buffers)) = ready {
+                callback(failure.map_or(Ok(buffers), Err));
+            }
+        });
     }
 }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fusebox_core::hlo::Tiling;
 use fusebox_runtime::Executable;
 use serde::{Deserialize, Serialize};
 
-use crate::abi::NamedValue;
+use crate::abi::{NamedValue, Reference};
 use crate::buffer::{Buffer, Contents};
 use crate::client::{Client, Device, MEMORY_KINDS};
 use crate::compiler::{Compiled, Figures};
@@ -14,7 +15,8 @@ use crate::device::{Array, LoadedProgram};
 use crate::element::BufferType;
 use crate::error::{Answer, Error};
 use crate::event::Event;
-use crate::messages::CompileOptions;
+use crate::messages::{CompileOptions, Placement};
+use crate::sharding::{Shardings, message};
 use crate::signature::{Signature, ValueType};
 
 /// The beginning of serialised executables, with the version of their format.
@@ -30,9 +32,18 @@ pub struct Loaded {
     pub options: Vec<u8>,
     /// The assignment of devices as the caller has passed it.
     pub assignment: Vec<u8>,
-    /// The only device that may run the program. `None` if any device may run it.
-    pub device: Option<i32>,
+    /// The device of each partition. `None` if any device may run the program.
+    devices: Option<Vec<i32>>,
     pub lists: Lists,
+    /// Number of partitions.
+    pub partitions: usize,
+    shardings: Shardings,
+    /// Types of whole parameters and outputs. `signature` has the types for one device.
+    whole: Signature,
+    /// For each parameter, the tiles of the devices.
+    parameter_tiles: Vec<Tiling>,
+    /// For each output, the tiles of the devices.
+    output_tiles: Vec<Tiling>,
     program: LoadedProgram,
     is_deleted: AtomicBool,
 }
@@ -48,6 +59,35 @@ pub struct Lists {
     pub kind_names: Vec<usize>,
     pub kind_lengths: Vec<usize>,
     pub costs: Vec<NamedValue>,
+    /// The devices that run the program. Their positions among the partitions are in `positions`.
+    pub devices: Vec<Reference<Device>>,
+    pub positions: Vec<LogicalId>,
+    /// Divisions of parameters and outputs among devices, if there are several.
+    pub parameter_shardings: Messages,
+    pub output_shardings: Messages,
+}
+
+/// Position of a program among the programs of an execution.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogicalId {
+    replica: i32,
+    partition: i32,
+}
+
+/// Messages, with their addresses and lengths.
+#[derive(Default)]
+pub struct Messages {
+    pub starts: Vec<usize>,
+    pub lengths: Vec<usize>,
+    _bytes: Vec<Vec<u8>>,
+}
+
+impl Messages {
+    fn of(bytes: Vec<Vec<u8>>) -> Messages {
+        let starts = bytes.iter().map(|it| it.as_ptr() as usize).collect();
+        Messages { starts, lengths: bytes.iter().map(Vec::len).collect(), _bytes: bytes }
+    }
 }
 
 /// An executable in the form that callers store.
@@ -55,6 +95,7 @@ pub struct Lists {
 struct Stored {
     options: Vec<u8>,
     figures: Figures,
+    shardings: Shardings,
     executable: Vec<u8>,
 }
 
@@ -67,20 +108,44 @@ pub struct Run {
 impl Loaded {
     /// Loads a compiled program.
     pub fn of(client: Arc<Client>, compiled: Compiled, options: &[u8]) -> Answer<Arc<Loaded>> {
-        let Compiled { executable, figures } = compiled;
+        let Compiled { executable, figures, shardings } = compiled;
         let read = CompileOptions::read(options)?;
-        let device = read.device()?;
-        device.map_or(Ok(()), |device| client.device(device).map(|_| ()))?;
-        let signature = Signature::of(&executable)?;
+        let Placement { partitions, devices } = read.placement()?;
+        devices.iter().flatten().try_for_each(|&device| client.device(device).map(|_| ()))?;
+        let devices = match devices {
+            None if partitions > 1 => Some((0..partitions as i32).collect()),
+            devices => devices,
+        };
+        let whole = Signature::of(&executable)?;
+        let ranks = |values: &[ValueType]| values.iter().map(|it| it.dims().len()).collect::<Vec<usize>>();
+        let tilings =
+            |texts: &[String], values: &[ValueType]| Shardings::tilings(texts, partitions, ranks(values).into_iter());
+        let parameter_tiles = tilings(&shardings.parameters, &whole.parameters)?;
+        let output_tiles = tilings(&shardings.outputs, &whole.outputs)?;
+        let signature = whole.on_device(&parameter_tiles, &output_tiles)?;
+        let mut lists = Lists::of(&signature, &figures);
+        for (partition, &device) in (0..).zip(devices.iter().flatten()) {
+            lists.devices.push(Reference::to(client.device(device)?));
+            lists.positions.push(LogicalId { replica: 0, partition });
+        }
+        if partitions > 1 {
+            lists.parameter_shardings = Messages::of(parameter_tiles.iter().map(message).collect());
+            lists.output_shardings = Messages::of(output_tiles.iter().map(message).collect());
+        }
         let facts = figures.steps.as_slice().into();
         Ok(Arc::new(Loaded {
             name: executable.name.clone(),
-            lists: Lists::of(&signature, &figures),
+            lists,
             signature,
             figures,
             options: options.to_vec(),
             assignment: read.assignment().to_vec(),
-            device,
+            devices,
+            partitions,
+            shardings,
+            whole,
+            parameter_tiles,
+            output_tiles,
             program: client.machine.load(executable, facts)?,
             client,
             is_deleted: AtomicBool::new(false),
@@ -89,8 +154,8 @@ impl Loaded {
 
     /// Returns the executable in the form that callers store.
     pub fn stored(&self) -> Answer<Vec<u8>> {
-        let stored =
-            Stored { options: self.options.clone(), figures: self.figures.clone(), executable: self.program.bytes()? };
+        let (options, figures, shardings) = (self.options.clone(), self.figures.clone(), self.shardings.clone());
+        let stored = Stored { options, figures, shardings, executable: self.program.bytes()? };
         postcard::to_extend(&stored, MAGIC.to_vec()).map_err(|error| Error::internal(error.to_string()))
     }
 
@@ -102,7 +167,7 @@ impl Loaded {
         let damaged = |error: String| Error::invalid(format!("damaged executable: {error}; compile the program again"));
         let stored: Stored = postcard::from_bytes(data).map_err(|error| damaged(error.to_string()))?;
         let executable = Executable::from_bytes(&stored.executable).map_err(|error| damaged(error.to_string()))?;
-        let compiled = Compiled { executable, figures: stored.figures };
+        let compiled = Compiled { executable, figures: stored.figures, shardings: stored.shardings };
         Loaded::of(client, compiled, options.unwrap_or(&stored.options))
     }
 
@@ -115,20 +180,66 @@ impl Loaded {
         self.is_deleted.load(Ordering::Relaxed)
     }
 
-    /// Runs the program. Marks donated arguments as deleted.
+    /// Runs the program of one partition on a device. Marks donated arguments as deleted.
     pub fn run(&self, device: Option<&Device>, arguments: &[&Buffer], not_donated: &[i64]) -> Answer<Run> {
+        self.check_runs(1)?;
+        let only = self.devices.as_ref().and_then(|devices| devices.first().copied());
+        let device = self.client.device(device.map(|it| it.number).or(only).unwrap_or(0))?;
+        self.check(arguments, device)?;
+        let donated = self.donated(arguments, not_donated)?;
+        let kept: Vec<usize> = (0..arguments.len()).filter(|&number| not_donated.contains(&(number as i64))).collect();
+        let outcome = self.outputs(arguments, &kept)?;
+        donated.into_iter().for_each(|number| arguments[number].delete());
+        self.on_device(device, outcome)
+    }
+
+    /// Runs the program on the devices of all partitions, each with its own arguments. Marks donated
+    /// arguments as deleted. The program runs once, with the arrays that the arguments are parts of.
+    pub fn run_on_all(&self, arguments: &[Vec<&Buffer>], not_donated: &[i64]) -> Answer<Vec<Run>> {
+        self.check_runs(arguments.len())?;
+        let devices = self.devices.iter().flatten().map(|&number| self.client.device(number));
+        let devices = devices.collect::<Answer<Vec<&Device>>>()?;
+        let mut donated = Vec::new();
+        for (arguments, device) in arguments.iter().zip(&devices) {
+            self.check(arguments, device)?;
+            donated = self.donated(arguments, not_donated)?;
+        }
+        let outcome = self.outputs_of_parts(arguments)?;
+        for arguments in arguments {
+            donated.iter().for_each(|&number| arguments[number].delete());
+        }
+        let machine = &self.client.machine;
+        let runs = devices.into_iter().enumerate().map(|(partition, device)| {
+            let own = outcome.as_ref().map_err(Clone::clone).map(|arrays| {
+                let tiles = arrays.iter().zip(&self.output_tiles);
+                tiles.map(|(array, tiling)| machine.tile(array, tiling, partition)).collect()
+            });
+            self.on_device(device, own)
+        });
+        runs.collect()
+    }
+
+    fn check_runs(&self, devices: usize) -> Answer {
         if self.is_deleted() {
             return Err(Error::precondition("the executable has been deleted"));
         }
-        let device = self.client.device(device.map(|it| it.number).or(self.device).unwrap_or(0))?;
-        self.check(arguments, device)?;
-        let is_kept = |&number: &usize| not_donated.contains(&(number as i64));
-        let is_donated = |number: &usize| self.signature.donated[*number] && !is_kept(number);
+        if devices == self.partitions {
+            return Ok(());
+        }
+        let partitions = self.partitions;
+        Err(Error::invalid(format!("a program for {partitions} devices is to run on {devices}")))
+    }
+
+    /// Returns the numbers of donated arguments.
+    fn donated(&self, arguments: &[&Buffer], not_donated: &[i64]) -> Answer<Vec<usize>> {
+        let is_donated = |number: &usize| self.signature.donated[*number] && !not_donated.contains(&(*number as i64));
         let donated: Vec<usize> = (0..arguments.len()).filter(is_donated).collect();
         check_donation(arguments, &donated)?;
-        let kept: Vec<usize> = (0..arguments.len()).filter(is_kept).collect();
-        let outcome = self.outputs(arguments, &kept)?;
-        donated.into_iter().for_each(|number| arguments[number].delete());
+        Ok(donated)
+    }
+
+    /// Returns the buffers of a device for the arrays of a run.
+    fn on_device(&self, device: &Device, outcome: Answer<Vec<Array>>) -> Answer<Run> {
         let memory = self.client.memories_of(device.number).first();
         let memory = memory.ok_or_else(|| Error::internal("the device has no memory"))?.get()?;
         let contents: Vec<Contents> = match &outcome {
@@ -144,10 +255,45 @@ impl Loaded {
         Ok(Run { outputs: outputs.collect::<Answer<_>>()?, done: completion(outcome) })
     }
 
+    /// Executes the program with arrays of which each device has tiles. The results are as for
+    /// [`Loaded::outputs`], but whole.
+    fn outputs_of_parts(&self, arguments: &[Vec<&Buffer>]) -> Answer<Answer<Vec<Array>>> {
+        let machine = &self.client.machine;
+        let mut arrays = Vec::new();
+        for (number, (parameter, tiling)) in self.whole.parameters.iter().zip(&self.parameter_tiles).enumerate() {
+            let mut tiles = Vec::new();
+            for argument in arguments.iter().map(|arguments| arguments[number]) {
+                match argument.array() {
+                    Err(error) if argument.is_deleted() => return Err(error),
+                    Err(error) => return Ok(Err(error)),
+                    Ok(array) => tiles.push(array),
+                }
+            }
+            // A token has no array.
+            if let Some(shape) = &parameter.array {
+                arrays.push(machine.joined(&tiles, tiling, shape)?);
+            }
+        }
+        self.executed(&arrays, &[]).map(Ok)
+    }
+
+    /// Executes the program. Returns an array for each output, also for tokens.
+    fn executed(&self, arrays: &[Array], kept: &[usize]) -> Answer<Vec<Array>> {
+        let Signature { parameters, outputs, .. } = &self.signature;
+        let machine = &self.client.machine;
+        let has_tokens = parameters.iter().chain(outputs).any(|it| it.array.is_none());
+        let mut results = self.program.execute(machine, arrays, kept, has_tokens)?.into_iter();
+        let output = |output: &ValueType| match output.array {
+            Some(_) => results.next().ok_or_else(|| Error::internal("the program returned too few arrays")),
+            None => machine.copied(BufferType::BOOLEANS.element()?, &[0], &[]),
+        };
+        outputs.iter().map(output).collect()
+    }
+
     /// Executes the program. Returns an array for each output. The inner result is an error if an
     /// argument has failed already.
     fn outputs(&self, arguments: &[&Buffer], kept: &[usize]) -> Answer<Answer<Vec<Array>>> {
-        let Signature { parameters, outputs, .. } = &self.signature;
+        let parameters = &self.signature.parameters;
         let (mut arrays, mut kept_arrays) = (Vec::with_capacity(arguments.len()), Vec::new());
         for (number, (argument, parameter)) in arguments.iter().zip(parameters).enumerate() {
             match argument.array() {
@@ -164,14 +310,7 @@ impl Loaded {
                 }
             }
         }
-        let machine = &self.client.machine;
-        let has_tokens = parameters.iter().chain(outputs).any(|it| it.array.is_none());
-        let mut results = self.program.execute(machine, &arrays, &kept_arrays, has_tokens)?.into_iter();
-        let output = |output: &ValueType| match output.array {
-            Some(_) => results.next().ok_or_else(|| Error::internal("the program returned too few arrays")),
-            None => machine.copied(BufferType::BOOLEANS.element()?, &[0], &[]),
-        };
-        outputs.iter().map(output).collect::<Answer<Vec<Array>>>().map(Ok)
+        self.executed(&arrays, &kept_arrays).map(Ok)
     }
 
     /// Checks the number, the types and the places of arguments.
@@ -247,6 +386,10 @@ impl Lists {
             kind_names: vec![MEMORY_KINDS[0].as_ptr() as usize; names],
             kind_lengths: vec![MEMORY_KINDS[0].len(); names],
             costs: work.unwrap_or_default(),
+            devices: Vec::new(),
+            positions: Vec::new(),
+            parameter_shardings: Messages::default(),
+            output_shardings: Messages::default(),
         }
     }
 }

@@ -14,6 +14,7 @@
 //! python       calls of Python functions by programs        progress     a line about long work
 //! recorder     executions that a profile records            workshop     explain, profile, ab, tune
 //! foreign      calls of functions that users register by `jax.ffi`
+//! sharding     divisions of arrays among devices           tiles      copies of parts of arrays
 //! ```
 
 mod abi;
@@ -32,9 +33,11 @@ mod options;
 mod progress;
 mod python;
 mod recorder;
+mod sharding;
 mod signature;
 mod strides;
 mod table;
+mod tiles;
 mod topology;
 mod workshop;
 

@@ -93,37 +93,68 @@ impl CompileOptions {
         self.build.as_ref().and_then(|build| build.assignment.as_deref()).unwrap_or_default()
     }
 
-    /// Returns the number of the only device that the program runs on. Returns `None` if the
-    /// program runs on any device.
-    pub fn device(&self) -> Answer<Option<i32>> {
+    /// Returns the devices that run the program.
+    pub fn placement(&self) -> Answer<Placement> {
         let build = self.build.clone().unwrap_or_default();
         let (replicas, partitions) = (build.replicas.max(1), build.partitions.max(1));
-        if replicas > 1 || partitions > 1 {
+        if replicas > 1 {
             return Err(Error::unimplemented(format!(
-                "the program is for {partitions} partitions and {replicas} replicas; fusebox compiles programs for one \
-                 device: use arrays and meshes of a single device"
+                "the program is for {replicas} replicas; fusebox runs one replica, of one or several partitions"
             )));
         }
-        let Some(assignment) = build.assignment else { return Ok(None) };
+        let partitions = usize::try_from(partitions).unwrap_or(usize::MAX);
+        let Some(assignment) = build.assignment else { return Ok(Placement { partitions, devices: None }) };
         let assignment = DeviceAssignment::decode(&assignment[..])
             .map_err(|error| Error::invalid(format!("damaged assignment of devices: {error}")))?;
-        let devices: Vec<i64> = assignment.partitions.into_iter().flat_map(|it| it.devices).collect();
-        match devices[..] {
-            [] => Ok(None),
-            [device] => {
-                let device = i32::try_from(device);
-                device.map(Some).map_err(|_| Error::invalid("the assignment names a device that does not exist"))
-            }
-            _ => Err(Error::unimplemented("the program is for several devices")),
+        let devices = assignment.partitions.into_iter().flat_map(|it| it.devices).map(i32::try_from);
+        let devices: Vec<i32> = devices
+            .collect::<Result<_, _>>()
+            .map_err(|_| Error::invalid("the assignment names a device that does not exist"))?;
+        match devices.len() {
+            0 => Ok(Placement { partitions, devices: None }),
+            count if count == partitions => Ok(Placement { partitions, devices: Some(devices) }),
+            count => Err(Error::invalid(format!("{count} devices are assigned to {partitions} partitions"))),
         }
     }
+}
+
+/// The devices that run a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Number of partitions.
+    pub partitions: usize,
+    /// The device of each partition. `None` if any devices may run the program.
+    pub devices: Option<Vec<i32>>,
+}
+
+/// A division of an array among devices.
+#[derive(Clone, PartialEq, Message)]
+pub struct ShardingMessage {
+    /// 0 if all devices have the whole array, 3 if devices have tiles.
+    #[prost(int32, tag = "1")]
+    pub kind: i32,
+    /// Numbers of tiles per dimension; then, if several devices have the same tile, their number.
+    #[prost(int64, repeated, tag = "3")]
+    pub tiles: Vec<i64>,
+    /// The device of each tile.
+    #[prost(int64, repeated, tag = "4")]
+    pub devices: Vec<i64>,
+    /// Whether several devices have the same tile.
+    #[prost(bool, tag = "6")]
+    pub has_copies: bool,
 }
 
 #[cfg(test)]
 mod tests {
     use prost::Message;
 
-    use super::{BuildOptions, CompileOptions, DeviceAssignment, OptionKind, OptionValue, ReplicaDevices};
+    use super::{
+        Answer, BuildOptions, CompileOptions, DeviceAssignment, OptionKind, OptionValue, Placement, ReplicaDevices,
+    };
+
+    fn placed(partitions: usize, devices: Option<Vec<i32>>) -> Answer<Placement> {
+        Ok(Placement { partitions, devices })
+    }
 
     #[test]
     fn options_name_their_device() {
@@ -133,11 +164,14 @@ mod tests {
         let named = [("a".to_owned(), value)].into();
         let options = CompileOptions { build: Some(build), is_portable: false, named };
         let read = CompileOptions::read(&options.encode_to_vec()).unwrap();
-        assert_eq!((read.device(), read.assignment()), (Ok(Some(3)), &assignment[..]));
+        assert_eq!((read.placement(), read.assignment()), (placed(1, Some(vec![3])), &assignment[..]));
         assert_eq!(read.named["a"].text(), "true");
-        assert_eq!(CompileOptions::default().device(), Ok(None));
+        assert_eq!(CompileOptions::default().placement(), placed(1, None));
         assert!(CompileOptions::read(&[0xFF]).is_err());
+        let of = |build| CompileOptions { build: Some(build), ..CompileOptions::default() }.placement();
         let build = BuildOptions { partitions: 2, ..BuildOptions::default() };
-        assert!(CompileOptions { build: Some(build), ..CompileOptions::default() }.device().is_err());
+        assert_eq!(of(build.clone()), placed(2, None));
+        assert!(of(BuildOptions { assignment: Some(assignment), ..build }).is_err());
+        assert!(of(BuildOptions { replicas: 2, ..BuildOptions::default() }).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! The parameters and outputs of a program, as the interface describes them.
 
-use fusebox_core::hlo::{ArrayShape, Shape};
+use fusebox_core::hlo::{ArrayShape, Shape, Tiling};
 use fusebox_runtime::{AllocationKind, Binding, Executable};
 
 use crate::element::BufferType;
@@ -42,6 +42,14 @@ impl ValueType {
         self.array.as_ref().map_or_else(|| "a token".into(), |array| Shape::Array(array.clone()).to_string())
     }
 
+    /// Returns the type of a tile.
+    fn tile(&self, tiling: &Tiling) -> Answer<ValueType> {
+        let Some(array) = &self.array else { return Ok(self.clone()) };
+        let uneven = || Error::invalid(format!("{} cannot be divided evenly by the sharding {tiling}", self.text()));
+        let dims = tiling.tile_dims(&array.dims).ok_or_else(uneven)?;
+        Ok(ValueType { array: Some(ArrayShape::new(array.element_type, dims)) })
+    }
+
     fn of(shape: Shape) -> Answer<ValueType> {
         match shape {
             Shape::Array(array) => Ok(ValueType { array: Some(array) }),
@@ -52,6 +60,15 @@ impl ValueType {
 }
 
 impl Signature {
+    /// Returns the signature of the program for one device, which has tiles of the arrays.
+    pub fn on_device(&self, parameters: &[Tiling], outputs: &[Tiling]) -> Answer<Signature> {
+        let tiles = |values: &[ValueType], tilings: &[Tiling]| {
+            values.iter().zip(tilings).map(|(value, tiling)| value.tile(tiling)).collect::<Answer<Vec<ValueType>>>()
+        };
+        let (parameters, outputs) = (tiles(&self.parameters, parameters)?, tiles(&self.outputs, outputs)?);
+        Ok(Signature { parameters, outputs, donated: self.donated.clone() })
+    }
+
     /// Returns the signature of an executable.
     pub fn of(executable: &Executable) -> Answer<Signature> {
         let mut signature = Signature::default();

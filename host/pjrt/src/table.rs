@@ -24,6 +24,28 @@ pub struct Api {
     functions: [Function; COUNT],
 }
 
+/// The extension that tells how programs are divided among devices. The interface numbers
+/// extensions, and links them.
+#[repr(C)]
+struct ShardingsExtension {
+    size: usize,
+    number: i32,
+    next: *const c_void,
+    parameters: Function,
+    outputs: Function,
+}
+
+// SAFETY: the only pointer is null.
+unsafe impl Sync for ShardingsExtension {}
+
+static SHARDINGS: ShardingsExtension = ShardingsExtension {
+    size: size_of::<ShardingsExtension>(),
+    number: 19,
+    next: std::ptr::null(),
+    parameters: Function(entry::<ExecutableParameterShardings> as *const c_void),
+    outputs: Function(entry::<ExecutableOutputShardings> as *const c_void),
+};
+
 /// A function of the interface. Functions have different types, but each takes one pointer. Two of
 /// them return nothing in the interface; their callers ignore the null pointer that they return
 /// here.
@@ -31,7 +53,7 @@ pub struct Api {
 #[derive(Clone, Copy)]
 struct Function(*const c_void);
 
-// SAFETY: the pointers refer to functions and do not change.
+// SAFETY: the pointers refer to functions and to the extension, and do not change.
 unsafe impl Sync for Api {}
 
 macro_rules! table {
@@ -43,7 +65,7 @@ macro_rules! table {
         pub const NAMES: &[&str] = &[$(<$function as Arguments>::NAME),*];
 
         static API: Api = Api {
-            header: Header::of(size_of::<Api>()),
+            header: Header::with(size_of::<Api>(), (&raw const SHARDINGS).cast()),
             version: VERSION,
             functions: [$(Function(entry::<$function> as *const c_void)),*],
         };

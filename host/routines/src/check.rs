@@ -45,7 +45,9 @@ pub fn run(module: &Module, inputs: &[ArrayLiteral]) -> Vec<Vec<u8>> {
     let by = |workers: &dyn Workers| {
         let mut results: Vec<AlignedMemory> = sizes.clone().map(|bytes| aligned(&vec![0xa5; bytes])).collect();
         let mut written: Vec<&mut [u8]> = results.iter_mut().map(AlignedMemory::bytes_mut).collect();
-        routine.run(&arguments, &mut written, &Context { workers, generator: &Default::default(), collectives: None }).unwrap();
+        routine
+            .run(&arguments, &mut written, &Context { workers, generator: &Default::default(), collectives: None })
+            .unwrap();
         results.iter().map(|result| result.bytes().to_vec()).collect::<Vec<_>>()
     };
     let alone = by(&CallingThread);

@@ -97,8 +97,8 @@ pub use code::Watchdog;
 pub use device::Device;
 pub use error::{LoadError, RunError};
 pub use executable::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, DevicePart, DynamicSize, Executable, FormatError, HostKernel,
-    HostOp, KernelArgument, KernelImage, PerDevice, Slice, Target, Thunk, ValueShape, bytes_moved,
+    Access, Allocation, AllocationKind, Binding, CodeImage, DevicePart, DynamicSize, Executable, FormatError,
+    HostKernel, HostOp, KernelArgument, KernelImage, PerDevice, Slice, Target, Thunk, ValueShape, bytes_moved,
 };
 pub use loaded::{ExecuteOptions, ExecutedSteps, ExecutionThread, LoadedExecutable, ResultMemory};
 pub use machine::{ForeignMemory, Graphs, LaunchReads, Options, PART_BYTES, ThreadOrder, describe_gpu, trace_reads};

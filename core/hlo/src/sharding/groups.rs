@@ -40,7 +40,9 @@ pub enum CollectiveKind {
 impl Collective {
     /// Whether an operation is a collective, also one that fusebox does not support.
     pub fn is(op: &Op) -> bool {
-        use Opcode::{AllGather, AllReduce, AllToAll, CollectiveBroadcast, CollectivePermute, RaggedAllToAll, ReduceScatter};
+        use Opcode::{
+            AllGather, AllReduce, AllToAll, CollectiveBroadcast, CollectivePermute, RaggedAllToAll, ReduceScatter,
+        };
         let all =
             [AllGather, AllReduce, AllToAll, CollectiveBroadcast, CollectivePermute, RaggedAllToAll, ReduceScatter];
         matches!(op, Op::Other { opcode, .. } if all.contains(opcode))
@@ -67,7 +69,9 @@ impl Collective {
             _ => return Err(format!("{opcode} is not supported")),
         };
         if attribute("channel_id").is_none() {
-            return Err(format!("{opcode} without channel_id is an exchange between replicas, and programs have only one"));
+            return Err(format!(
+                "{opcode} without channel_id is an exchange between replicas, and programs have only one"
+            ));
         }
         Ok(Collective { kind, groups: attribute("replica_groups").map_or(Ok(Vec::new()), groups)? })
     }
@@ -111,7 +115,10 @@ fn combiner(module: &Module, called: &[(String, Vec<ComputationId>)]) -> Result<
     let combined = Combiner::of(&without_annotation(computation)).and_then(Combiner::in_order);
     let known = combined.filter(|op| [Add, And, Maximum, Minimum, Multiply, Or, Xor].contains(op));
     known.ok_or_else(|| {
-        format!("the combiner {} is not supported: it must be one add, multiply, minimum, maximum, and, or, xor", computation.name)
+        format!(
+            "the combiner {} is not supported: it must be one add, multiply, minimum, maximum, and, or, xor",
+            computation.name
+        )
     })
 }
 

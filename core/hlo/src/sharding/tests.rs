@@ -3,8 +3,7 @@
 use super::*;
 use crate::parse_module;
 
-const HEADER: &str =
-    r#"HloModule m, num_partitions=8, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["a"=2, "b"=4]>, empty_mesh = #sdy.mesh<[]>}}"#;
+const HEADER: &str = r#"HloModule m, num_partitions=8, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["a"=2, "b"=4]>, empty_mesh = #sdy.mesh<[]>}}"#;
 
 fn meshes() -> Meshes {
     let text = format!("{HEADER}\nENTRY e {{\n  ROOT x = f32[4] parameter(0)\n}}\n");
@@ -41,7 +40,8 @@ fn tiles_at_the_end_may_be_smaller_or_empty() {
 
 #[test]
 fn other_shardings_are_refused() {
-    for text in ["{manual}", "{devices=[2]0,1", "{devices=[2,4]<=[8] last_tile_dims={manual}}", "{devices=[4]0,1,2,2}"] {
+    for text in ["{manual}", "{devices=[2]0,1", "{devices=[2,4]<=[8] last_tile_dims={manual}}", "{devices=[4]0,1,2,2}"]
+    {
         assert!(Tiling::parse(text, 8, 1).is_err(), "{text}");
     }
     for text in [r#"#sdy.sharding<@other, [{}]>"#, r#"#sdy.sharding<@mesh, [{"a"]>"#] {

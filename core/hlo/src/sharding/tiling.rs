@@ -70,7 +70,9 @@ impl Tiling {
         let mut sorted = ids.clone();
         sorted.sort_unstable();
         if !is_grid || grid.len() < rank || !sorted.iter().copied().eq(0..count) || count != devices as i64 {
-            return Err(format!("the sharding {text} of an array of rank {rank} on {devices} devices is not supported"));
+            return Err(format!(
+                "the sharding {text} of an array of rank {rank} on {devices} devices is not supported"
+            ));
         }
         let mut tiling = Tiling::whole(devices, rank);
         tiling.tiles.copy_from_slice(&grid[..rank]);
@@ -115,6 +117,11 @@ impl Tiling {
         places.map(range).collect()
     }
 
+    /// Whether a device is the first one with its tile.
+    pub fn is_first(&self, device: usize) -> bool {
+        !self.tile_of[..device].contains(&self.tile_of[device])
+    }
+
     /// Returns the grid of tiles, with a last dimension for devices with equal tiles, and the
     /// device at each place of this grid.
     pub fn grid(&self) -> (Vec<i64>, Vec<i64>) {
@@ -143,7 +150,8 @@ pub(super) fn iota(cursor: &mut Cursor) -> Result<Vec<i64>, String> {
     let mut sorted = order.clone();
     sorted.sort_unstable();
     let count = dims.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
-    let count = count.filter(|count| (1..=MOST_DEVICES).contains(count) && sorted.iter().copied().eq(0..dims.len() as i64));
+    let count =
+        count.filter(|count| (1..=MOST_DEVICES).contains(count) && sorted.iter().copied().eq(0..dims.len() as i64));
     let count = count.ok_or_else(|| unexpected(cursor, "dimensions of devices"))?;
     let strides: Vec<i64> = (0..dims.len()).map(|d| dims[d + 1..].iter().product()).collect();
     let number = |position: i64| {

@@ -27,10 +27,12 @@ fn reason(module: &Module, instruction: &Instruction, on_devices: bool) -> Optio
     let opcode = instruction.opcode();
     match &instruction.op {
         op if Collective::is(op) && on_devices => Collective::of(module, instruction).err(),
-        op if (Collective::is(op) || *op == Op::PartitionId) && module.num_partitions > 1 && !on_devices => Some(format!(
-            "{opcode} is supported only in manual computations, as shard_map makes them; all other code of a program \
+        op if (Collective::is(op) || *op == Op::PartitionId) && module.num_partitions > 1 && !on_devices => {
+            Some(format!(
+                "{opcode} is supported only in manual computations, as shard_map makes them; all other code of a program \
              for several partitions runs once, on whole arrays"
-        )),
+            ))
+        }
         Op::Other { opcode: Opcode::Domain, .. } => None,
         Op::Other { .. } => {
             Some(format!("{opcode} is not supported: fusebox compiles programs of one device without host transfers"))

@@ -130,9 +130,9 @@ fn divided(tiling: &Tiling, devices: &[i64], whole: &Shape, part: &Shape) -> Res
     if tiling.tile_dims(&array.dims).as_ref() != Some(&own.dims) || array.element_type != own.element_type {
         return Err(format!("the parts of {whole} are {part}, which does not fit the sharding"));
     }
-    let starts = devices.iter().map(|&device| {
-        tiling.part(device as usize, &array.dims).into_iter().map(|range| range.start as u64).collect()
-    });
+    let starts = devices
+        .iter()
+        .map(|&device| tiling.part(device as usize, &array.dims).into_iter().map(|range| range.start as u64).collect());
     let sizes = |dims: &[i64]| dims.iter().map(|&size| size as u64).collect();
     Ok(Some(DevicePart {
         at: Slice { allocation: 0, offset: 0, bytes: own.byte_size() as u64 },

@@ -16,6 +16,11 @@ pub struct Header {
 }
 
 impl Header {
+    /// Returns the header of a struct of `size` bytes with an extension.
+    pub const fn with(size: usize, extension: *const c_void) -> Header {
+        Header { size, extension: extension.cast_mut() }
+    }
+
     /// Returns the header of a struct of `size` bytes.
     pub const fn of(size: usize) -> Header {
         Header { size, extension: std::ptr::null_mut() }

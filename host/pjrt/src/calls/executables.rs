@@ -2,20 +2,9 @@
 //! with and without devices; both refer to the same object.
 
 use crate::abi::{Call, Handle, Holder, List, NamedValue, Reference, Text, arguments};
-use crate::client::{Client, Device};
+use crate::client::Device;
 use crate::error::Answer;
-use crate::executable::Loaded;
-
-/// Position of a program among the programs of an execution.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogicalId {
-    replica: i32,
-    partition: i32,
-}
-
-/// The only position.
-const FIRST: [LogicalId; 1] = [LogicalId { replica: 0, partition: 0 }];
+use crate::executable::{Loaded, LogicalId};
 
 arguments! {
     ExecutableDestroy("PJRT_Executable_Destroy") { executable: Handle<Loaded>, }
@@ -115,8 +104,7 @@ impl Call for ExecutableNumReplicas {
 
 impl Call for ExecutableNumPartitions {
     fn call(&mut self) -> Answer {
-        self.executable.get()?;
-        self.count = 1;
+        self.count = self.executable.get()?.partitions;
         Ok(())
     }
 }
@@ -220,23 +208,16 @@ impl Call for LoadedGetExecutable {
     }
 }
 
-/// Returns pointers to the devices of an executable; none if any device may run it.
-fn devices<'c>(client: &'c Client, loaded: &Loaded) -> &'c [Reference<Device>] {
-    loaded.device.map_or(&[], |device| client.only(device))
-}
-
 impl Call for LoadedAddressableDevices {
     fn call(&mut self) -> Answer {
-        let loaded = self.executable.get()?;
-        self.devices = List::of(devices(&loaded.client, loaded));
+        self.devices = List::of(&self.executable.get()?.lists.devices);
         Ok(())
     }
 }
 
 impl Call for LoadedAddressableDeviceLogicalIds {
     fn call(&mut self) -> Answer {
-        let loaded = self.executable.get()?;
-        self.positions = List::of(&FIRST[..devices(&loaded.client, loaded).len()]);
+        self.positions = List::of(&self.executable.get()?.lists.positions);
         Ok(())
     }
 }

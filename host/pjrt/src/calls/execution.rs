@@ -29,10 +29,6 @@ arguments! {
 impl Call for LoadedExecute {
     fn call(&mut self) -> Answer {
         let loaded = self.executable.get()?;
-        if self.devices != 1 {
-            let devices = self.devices;
-            return Err(Error::unimplemented(format!("an execution on {devices} devices; programs run on one device")));
-        }
         // SAFETY: the caller passes options; any bytes are valid for their fields.
         let options = unsafe { read_struct(self.options) }?;
         if options.sends > 0 || options.receives > 0 {
@@ -41,24 +37,36 @@ impl Call for LoadedExecute {
         if (self.arguments.is_null() && self.count > 0) || self.outputs.is_null() {
             return Err(Error::misuse("the lists of arguments or outputs are null"));
         }
-        let arguments: &[Handle<Buffer>] = if self.count == 0 {
-            &[]
-        } else {
-            // SAFETY: there is a list for the only device, and it has `count` arguments.
-            unsafe { std::slice::from_raw_parts(*self.arguments, self.count) }
-        };
-        let arguments: Vec<&Buffer> = arguments.iter().map(Handle::get).collect::<Answer<_>>()?;
+        let lists = (0..self.devices).map(|device| self.arguments_of(device)).collect::<Answer<Vec<_>>>()?;
+        let not_donated = options.not_donated.elements()?;
         let device = if self.device.is_null() { None } else { Some(self.device.get()?) };
-        let Run { outputs, done } = loaded.run(device, &arguments, options.not_donated.elements()?)?;
-        for (number, output) in outputs.into_iter().enumerate() {
-            // SAFETY: the caller's list has room for all outputs.
-            unsafe { (*self.outputs).add(number).write(Handle::of(output)) };
-        }
-        if !self.events.is_null() {
-            // SAFETY: the caller's list has room for an event per device.
-            unsafe { self.events.write(Handle::of(done)) };
+        let runs = match &lists[..] {
+            [arguments] => vec![loaded.run(device, arguments, not_donated)?],
+            lists => loaded.run_on_all(lists, not_donated)?,
+        };
+        for (device, Run { outputs, done }) in runs.into_iter().enumerate() {
+            for (number, output) in outputs.into_iter().enumerate() {
+                // SAFETY: the caller has a list for each device, which has room for all outputs.
+                unsafe { (*self.outputs.add(device)).add(number).write(Handle::of(output)) };
+            }
+            if !self.events.is_null() {
+                // SAFETY: the caller's list has room for an event per device.
+                unsafe { self.events.add(device).write(Handle::of(done)) };
+            }
         }
         Ok(())
+    }
+}
+
+impl LoadedExecute {
+    /// Returns the arguments for a device.
+    fn arguments_of(&self, device: usize) -> Answer<Vec<&Buffer>> {
+        if self.count == 0 {
+            return Ok(Vec::new());
+        }
+        // SAFETY: the caller has a list for each device, and it has `count` arguments.
+        let arguments = unsafe { std::slice::from_raw_parts(*self.arguments.add(device), self.count) };
+        arguments.iter().map(Handle::get).collect()
     }
 }
 

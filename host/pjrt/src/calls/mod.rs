@@ -12,6 +12,7 @@ mod executables;
 mod execution;
 mod memories;
 mod plugin;
+mod shardings;
 mod topologies;
 mod unsupported;
 
@@ -26,5 +27,6 @@ pub use executables::*;
 pub use execution::*;
 pub use memories::*;
 pub use plugin::*;
+pub use shardings::*;
 pub use topologies::*;
 pub use unsupported::*;

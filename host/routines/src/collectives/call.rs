@@ -53,7 +53,9 @@ impl CollectiveCall {
         }
         for (operand, result) in operands.iter().zip(results) {
             let along = match self.collective.kind {
-                CollectiveKind::AllGather(d) | CollectiveKind::ReduceScatter(_, d) | CollectiveKind::AllToAll(Some(d)) => Some(d),
+                CollectiveKind::AllGather(d)
+                | CollectiveKind::ReduceScatter(_, d)
+                | CollectiveKind::AllToAll(Some(d)) => Some(d),
                 _ => None,
             };
             if along.is_some_and(|d| d >= operand.dims.len()) {

@@ -14,7 +14,9 @@ pub fn combine(op: BinaryOp, element: ElementType) -> Option<Combine> {
     match element {
         _ if !is_known => None,
         ElementType::F32 if !is_bitwise => Some(|op, _, to, from| {
-            each(to, from, |a, b| (floats(op, f32::from_le_bytes(a).into(), f32::from_le_bytes(b).into()) as f32).to_le_bytes());
+            each(to, from, |a, b| {
+                (floats(op, f32::from_le_bytes(a).into(), f32::from_le_bytes(b).into()) as f32).to_le_bytes()
+            });
         }),
         ElementType::F64 if !is_bitwise => Some(|op, _, to, from| {
             each(to, from, |a, b| floats(op, f64::from_le_bytes(a), f64::from_le_bytes(b)).to_le_bytes());
@@ -41,9 +43,21 @@ fn floats(op: BinaryOp, a: f64, b: f64) -> f64 {
         BinaryOp::Multiply => a * b,
         _ if a.is_nan() => a,
         _ if b.is_nan() => b,
-        BinaryOp::Maximum if a == b => if a.is_sign_negative() { b } else { a },
+        BinaryOp::Maximum if a == b => {
+            if a.is_sign_negative() {
+                b
+            } else {
+                a
+            }
+        }
         BinaryOp::Maximum => a.max(b),
-        _ if a == b => if a.is_sign_negative() { a } else { b },
+        _ if a == b => {
+            if a.is_sign_negative() {
+                a
+            } else {
+                b
+            }
+        }
         _ => a.min(b),
     }
 }
@@ -95,8 +109,12 @@ fn integers(op: BinaryOp, element: ElementType, to: &mut [u8], from: &[u8]) {
     let result = |a: u64, b: u64| integer(op, (a, b), bits, is_signed);
     match element.byte_size() {
         1 => each(to, from, |[a], [b]| [result(a.into(), b.into()) as u8]),
-        2 => each(to, from, |a, b| (result(u16::from_le_bytes(a).into(), u16::from_le_bytes(b).into()) as u16).to_le_bytes()),
-        4 => each(to, from, |a, b| (result(u32::from_le_bytes(a).into(), u32::from_le_bytes(b).into()) as u32).to_le_bytes()),
+        2 => each(to, from, |a, b| {
+            (result(u16::from_le_bytes(a).into(), u16::from_le_bytes(b).into()) as u16).to_le_bytes()
+        }),
+        4 => each(to, from, |a, b| {
+            (result(u32::from_le_bytes(a).into(), u32::from_le_bytes(b).into()) as u32).to_le_bytes()
+        }),
         _ => each(to, from, |a, b| result(u64::from_le_bytes(a), u64::from_le_bytes(b)).to_le_bytes()),
     }
 }
@@ -115,7 +133,19 @@ fn integer(op: BinaryOp, (a, b): (u64, u64), bits: u32, is_signed: bool) -> u64 
         BinaryOp::And => a & b,
         BinaryOp::Or => a | b,
         BinaryOp::Xor => a ^ b,
-        BinaryOp::Minimum => if is_less { a } else { b },
-        _ => if is_less { b } else { a },
+        BinaryOp::Minimum => {
+            if is_less {
+                a
+            } else {
+                b
+            }
+        }
+        _ => {
+            if is_less {
+                b
+            } else {
+                a
+            }
+        }
     })
 }

@@ -31,7 +31,11 @@ impl Executable {
         for parameter in &self.parameters {
             self.check_binding(parameter)?;
             let sizes = parameter.sizes.iter().map(|size| &size.at);
-            parameter.leaves.iter().chain(sizes).try_for_each(|leaf| Memory(&self.allocations).check_input(leaf, &mut inputs))?;
+            parameter
+                .leaves
+                .iter()
+                .chain(sizes)
+                .try_for_each(|leaf| Memory(&self.allocations).check_input(leaf, &mut inputs))?;
         }
         self.check_binding(&self.result)?;
         self.result.leaves.iter().try_for_each(|leaf| self.check_result(leaf))?;

@@ -50,7 +50,8 @@ impl DevicePart {
 
     /// Checks everything but the slice.
     pub(super) fn check(&self, devices: usize) -> Result<(), String> {
-        let bytes = self.part.iter().try_fold(u64::from(self.element_bytes), |product, &size| product.checked_mul(size));
+        let bytes =
+            self.part.iter().try_fold(u64::from(self.element_bytes), |product, &size| product.checked_mul(size));
         let rank = self.whole.len();
         let is_inside = |starts: &Vec<u64>| {
             let ends = starts.iter().zip(&self.part).map(|(start, size)| start.checked_add(*size));

@@ -206,4 +206,3 @@ fn zeroed(bytes: u64) -> Result<HostMemory, RunError> {
     let memory = usize::try_from(bytes).ok().and_then(HostMemory::zeroed);
     memory.ok_or(RunError::Memory { bytes })
 }
-

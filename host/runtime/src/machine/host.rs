@@ -13,9 +13,7 @@ use super::frame::{Frame, Launch};
 use super::options::Options;
 use super::simt::{self, ThreadOrder};
 use super::thunks::{Machine, in_order};
-use crate::code::{
-    CpuFunction, HostCode, LoadedHostOp, LoadedKernel, ObservedLaunches, Watch, WatchedLaunch,
-};
+use crate::code::{CpuFunction, HostCode, LoadedHostOp, LoadedKernel, ObservedLaunches, Watch, WatchedLaunch};
 use crate::executable::ALIGNMENT;
 use crate::processor::{Pool, WithSubnormals, subnormals};
 use crate::{Executable, LoadError, RunError, Slice, Thunk};
@@ -67,9 +65,10 @@ impl HostProgram {
         let watchdog = options.watchdog.as_ref().filter(|_| executor.pool().is_some());
         let code = HostCode::load(executable, host_ops, watchdog, &simt::symbol)?;
         let limit = options.waits_for_devices();
-        let on_devices = executable.host_ops.iter().map(|op| {
-            op.per_device.as_ref().map(|code| DeviceCode::load(code, watchdog, limit)).transpose()
-        });
+        let on_devices = executable
+            .host_ops
+            .iter()
+            .map(|op| op.per_device.as_ref().map(|code| DeviceCode::load(code, watchdog, limit)).transpose());
         Ok(HostProgram { code, on_devices: on_devices.collect::<Result<_, _>>()?, executor })
     }
 }

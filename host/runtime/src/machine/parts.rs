@@ -118,7 +118,9 @@ mod tests {
 
     #[test]
     fn parts_of_all_forms_are_cut_and_joined() {
-        for (whole, dims) in [(vec![4, 6], vec![2, 3]), (vec![2, 3, 4], vec![1, 3, 2]), (vec![8], vec![2]), (vec![], vec![])] {
+        for (whole, dims) in
+            [(vec![4, 6], vec![2, 3]), (vec![2, 3, 4], vec![1, 3, 2]), (vec![8], vec![2]), (vec![], vec![])]
+        {
             let counts: Vec<u64> = whole.iter().zip(&dims).map(|(whole, part)| whole / part).collect();
             let total: u64 = counts.iter().product();
             let starts = (0..total).map(|mut number| {

@@ -167,7 +167,7 @@ fn host_operations_are_executed_by_routines() {
               custom_call_target=\"Sharding\"\n}\n"
             .into(),
         comparator: None,
-            per_device: None,
+        per_device: None,
     }];
     exe.thunks = vec![Thunk::HostOp { op: 0, arguments: vec![input], results: vec![out] }];
     exe.parameters =

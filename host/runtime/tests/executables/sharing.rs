@@ -336,7 +336,7 @@ fn each_execution_has_its_own_random_numbers_and_loops() {
         opcode: "rng-get-and-update-state".into(),
         hlo: counter.into(),
         comparator: None,
-            per_device: None,
+        per_device: None,
     }];
     let condition =
         vec![launch(&mut exe, "less_than_10", 1, 1, &[(state, Access::Read), (predicate, Access::WriteOnce)])];

@@ -60,13 +60,7 @@ fn elements(edit: &mut Builder, value: InstrId) -> Vec<InstrId> {
 }
 
 /// Adds a custom call with attributes of the operation as its frontend attributes.
-fn marked(
-    call: &mut Call,
-    target: &str,
-    shape: Shape,
-    operands: Vec<InstrId>,
-    names: &[&str],
-) -> Imported<InstrId> {
+fn marked(call: &mut Call, target: &str, shape: Shape, operands: Vec<InstrId>, names: &[&str]) -> Imported<InstrId> {
     let mut attributes = BTreeMap::new();
     for name in names {
         let attribute = call.operation.attribute(name);
@@ -129,7 +123,9 @@ fn text(attribute: &Attribute) -> Option<String> {
     let Attribute::Sharding(sharding) = attribute else { return None };
     let Sharding { kind, parts, numbers } = &**sharding;
     match *kind {
-        "manual axes" => Some(format!("#sdy<manual_axes{{{}}}>", joined(parts.first()?, |it| Some(format!("{:?}", it.as_text()?)))?)),
+        "manual axes" => {
+            Some(format!("#sdy<manual_axes{{{}}}>", joined(parts.first()?, |it| Some(format!("{:?}", it.as_text()?)))?))
+        }
         "mesh" => Some(format!("#sdy.mesh<{}>", mesh(parts, numbers)?)),
         "sharding" => Some(format!("#sdy.sharding{}", sharding_text(parts)?)),
         "shardings of values" => {

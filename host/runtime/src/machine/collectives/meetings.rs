@@ -102,8 +102,9 @@ impl Meetings {
         let is_same = meeting.call.is_same_exchange(call);
         if !is_same {
             let (first, second) = (meeting.call.name.clone(), &call.name);
-            let message =
-                format!("device {device} executes {second}, but other devices of its group execute {first} at this time");
+            let message = format!(
+                "device {device} executes {second}, but other devices of its group execute {first} at this time"
+            );
             return Err(RoutineError::Value(message));
         }
         if let Some(place) = key.0.iter().position(|it| *it == device) {

@@ -1,0 +1,89 @@
+//! How the parameters and outputs of a program are divided among its devices.
+
+use fusebox_core::hlo::{Extra, Instruction, Meshes, Module, Op, Shape, Tiling, axis_shardings};
+use prost::Message;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Answer, Error};
+use crate::messages::ShardingMessage;
+
+/// The divisions of all parameters and outputs, as HLO text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shardings {
+    pub parameters: Vec<String>,
+    pub outputs: Vec<String>,
+}
+
+impl Shardings {
+    /// Returns the divisions that a program states. A value without one is whole on every device.
+    pub fn of(module: &Module, devices: usize) -> Answer<Shardings> {
+        let meshes = Meshes::of(module).map_err(Error::invalid)?;
+        let Some(entry) = module.entry_computation() else { return Ok(Shardings::default()) };
+        let of = |instruction: &Instruction| {
+            let tiling = tiling(instruction, &meshes, devices);
+            let refused = |message| Error::invalid(format!("the sharding of {}: {message}", instruction.name));
+            tiling.map(|tiling| tiling.to_string()).map_err(refused)
+        };
+        let parameters = entry.parameters().into_iter().map(|id| of(entry.instruction(id))).collect::<Answer<_>>()?;
+        let root = entry.root_instruction();
+        let outputs = match root.op {
+            Op::Tuple => root.operands.iter().map(|&id| of(entry.instruction(id))).collect::<Answer<_>>()?,
+            _ => vec![of(root)?],
+        };
+        Ok(Shardings { parameters, outputs })
+    }
+
+    /// Returns the tilings of arrays of these ranks.
+    pub fn tilings(texts: &[String], devices: usize, ranks: impl Iterator<Item = usize>) -> Answer<Vec<Tiling>> {
+        let mut texts = texts.iter();
+        let tiling = |rank| match texts.next() {
+            Some(text) => Tiling::parse(text, devices, rank).map_err(Error::invalid),
+            None => Ok(Tiling::whole(devices, rank)),
+        };
+        ranks.map(tiling).collect()
+    }
+}
+
+fn tiling(instruction: &Instruction, meshes: &Meshes, devices: usize) -> Result<Tiling, String> {
+    let rank = instruction.shape.as_array().map_or(0, |array| array.dims.len());
+    let whole = Tiling::whole(devices, rank);
+    let Some(Extra { sharding, frontend_attributes, .. }) = instruction.extra.as_deref() else { return Ok(whole) };
+    if !matches!(instruction.shape, Shape::Array(_)) || !states_its_sharding(instruction) {
+        return Ok(whole);
+    }
+    if let Some(text) = frontend_attributes.get("xla.sdy.sharding") {
+        let Some(sharding) = axis_shardings(text, meshes)?.into_iter().next() else { return Ok(whole) };
+        if !sharding.unreduced.is_empty() {
+            return Err("parts of a sum on several devices are not supported".into());
+        }
+        let tiling = Tiling::of_axes(&sharding)?;
+        // A mesh of a single device stands for any number of devices with the whole array.
+        return Ok(if tiling.devices() == devices { tiling } else { whole });
+    }
+    sharding.as_ref().map_or(Ok(whole), |text| Tiling::parse(text, devices, rank))
+}
+
+/// Whether the attributes of an instruction describe its value in the program's interface. A
+/// constraint on a value inside of the program may be the last operation, too.
+fn states_its_sharding(instruction: &Instruction) -> bool {
+    match &instruction.op {
+        Op::Parameter { .. } => true,
+        Op::CustomCall(call) => ["Sharding", "xla.sdy.FuncResultSharding"].contains(&call.target.as_str()),
+        _ => false,
+    }
+}
+
+/// Returns a tiling in the form of the interface.
+pub fn message(tiling: &Tiling) -> Vec<u8> {
+    let message = if tiling.is_whole() {
+        ShardingMessage::default()
+    } else {
+        let (mut tiles, devices) = tiling.grid();
+        let has_copies = tiles.last() != Some(&1);
+        if !has_copies {
+            tiles.pop();
+        }
+        ShardingMessage { kind: 3, tiles, devices, has_copies }
+    };
+    message.encode_to_vec()
+}
