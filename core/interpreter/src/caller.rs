@@ -3,6 +3,7 @@
 
 use fusebox_core::hlo::{ComputationId, Module};
 
+use crate::devices::Device;
 use crate::error::Outcome;
 use crate::random::Generator;
 use crate::value::Value;
@@ -14,6 +15,12 @@ pub(crate) trait Caller {
 
     /// Returns the random number generator of the evaluation.
     fn generator(&mut self) -> &mut Generator;
+
+    /// Returns the device that the evaluation stands for, if there are several.
+    fn device(&self) -> Option<&Device<'_>>;
+
+    /// Runs the computation of a manual computation with this device's parts of arrays.
+    fn call_on_device(&mut self, id: ComputationId, arguments: Vec<Value>) -> Outcome<Value>;
 
     /// Runs a computation for an operation that calls it.
     fn call(&mut self, id: ComputationId, arguments: Vec<Value>) -> Outcome<Value>;

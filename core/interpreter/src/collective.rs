@@ -1,9 +1,10 @@
-//! Collective operations on a single device, and other operations that compute nothing themselves.
+//! Collective operations, and other operations that compute nothing themselves.
 
-use fusebox_core::hlo::{Instruction, Opcode};
+use fusebox_core::hlo::{Collective, Instruction, Opcode};
 
 use crate::caller::Caller;
 use crate::error::{Outcome, malformed, unsupported};
+use crate::manual;
 use crate::operands::Operands;
 use crate::value::Value;
 
@@ -16,8 +17,13 @@ pub(crate) fn evaluate(
     called: &[fusebox_core::hlo::ComputationId],
     mut operands: Operands,
 ) -> Outcome<Value> {
+    if let Some(device) = caller.device().filter(|device| device.is_inside() && Collective::is(&instruction.op)) {
+        return manual::collective(caller, device, instruction, &operands);
+    }
     if caller.module().replica_count > 1 || caller.module().num_partitions > 1 {
-        return unsupported(format!("{opcode} over several devices; the interpreter runs one"));
+        return unsupported(format!(
+            "{opcode} over several devices; the interpreter runs several devices only in manual computations"
+        ));
     }
     match opcode {
         Opcode::AllReduce

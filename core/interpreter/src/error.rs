@@ -53,6 +53,12 @@ pub enum Fault {
     /// The instruction contradicts itself or its operands, and the verifier refuses the module.
     #[error("malformed: {0}; run the verifier on the module first")]
     Malformed(String),
+    /// The device waits for other devices, which wait, too, or have ended.
+    #[error("device {device} waits for other devices, and none of them can go on")]
+    Stopped {
+        /// Number of the device.
+        device: i64,
+    },
     /// The array is too large.
     #[error("an array of {elements} elements is too large for the interpreter, which takes at most {limit}")]
     TooLarge {

@@ -1,9 +1,10 @@
 //! Evaluation of computations, and control flow.
 
-use fusebox_core::hlo::{ComputationId, InstrId, Module, Op, Shape};
+use fusebox_core::hlo::{ComputationId, InstrId, ManualComputation, Module, Op, Shape};
 
 use crate::caller::Caller;
 use crate::calls::live;
+use crate::devices::Device;
 use crate::error::{Fault, InstructionError, Outcome, ensure, malformed};
 use crate::int4;
 use crate::memory;
@@ -16,11 +17,13 @@ pub(crate) struct Evaluator<'m> {
     module: &'m Module,
     /// Source of random numbers for `rng`.
     generator: Generator,
+    /// The device that this evaluation stands for, if there are several.
+    device: Option<Device<'m>>,
 }
 
 impl<'m> Evaluator<'m> {
-    pub fn new(module: &'m Module) -> Self {
-        Evaluator { module, generator: Generator::default() }
+    pub fn new(module: &'m Module, device: Option<Device<'m>>) -> Self {
+        Evaluator { module, generator: Generator::default(), device }
     }
 
     pub fn computation(&mut self, id: ComputationId, arguments: Vec<Value>) -> Result<Value, InstructionError> {
@@ -53,6 +56,9 @@ impl<'m> Evaluator<'m> {
         int4::cut_operands(instruction, &mut operands);
         let value = match &instruction.op {
             Op::Constant(literal) => Value::from_literal(literal)?,
+            Op::Call { to_apply } if self.module.computation(*to_apply).name.starts_with(ManualComputation::BODY) => {
+                self.call_on_device(*to_apply, operands)?
+            }
             Op::Call { to_apply } | Op::Fusion { calls: to_apply, .. } => self.call(*to_apply, operands)?,
             Op::While { condition, body } => self.run_while(*condition, *body, operands)?,
             Op::Conditional { branches } => self.conditional(branches, operands)?,
@@ -95,6 +101,17 @@ impl Caller for Evaluator<'_> {
 
     fn generator(&mut self) -> &mut Generator {
         &mut self.generator
+    }
+
+    fn device(&self) -> Option<&Device<'_>> {
+        self.device.as_ref()
+    }
+
+    fn call_on_device(&mut self, id: ComputationId, arguments: Vec<Value>) -> Outcome<Value> {
+        self.device.iter().for_each(Device::enter);
+        let result = self.call(id, arguments);
+        self.device.iter().for_each(Device::leave);
+        result
     }
 
     fn call(&mut self, id: ComputationId, arguments: Vec<Value>) -> Outcome<Value> {

@@ -7,15 +7,17 @@
 //! project's tests.
 //!
 //! The interpreter expects modules that pass the verifier. For an unsupported operation, the
-//! interpreter returns an error with the position of the operation; it never guesses. The
-//! interpreter evaluates programs as if there were only one device, so collectives have one
-//! participant and return their operands.
+//! interpreter returns an error with the position of the operation; it never guesses. If a program
+//! has manual computations for several devices, a thread for each device evaluates the program.
+//! Other programs are evaluated as if there were only one device, so collectives have one participant
+//! and return their operands.
 //!
 //! ```text
 //! lib, evaluator      computations, control flow        value        arrays, literals
 //! operation           opcode -> function                number       single elements
 //! calls               checks before execution           memory       bounds of needed memory
 //! caller              how operations call computations  free_memory  checks that memory is free
+//! devices             threads for devices           manual       parts of arrays, collectives
 //! movement … linalg   the operations                    function     scalar computations
 //! ```
 //!
@@ -31,6 +33,7 @@ mod collective;
 mod contraction;
 mod convolution;
 mod custom_call;
+mod devices;
 mod dynamic;
 mod elementwise;
 mod error;
@@ -42,6 +45,7 @@ mod gather;
 mod int4;
 pub mod kernel;
 mod linalg;
+mod manual;
 mod memory;
 mod movement;
 mod number;
@@ -61,6 +65,7 @@ use fusebox_core::hlo::{ComputationId, InstrId, Literal, Module, Shape};
 
 pub use error::{EvalError, Fault, InstructionError};
 
+use devices::{Device, on_devices};
 use evaluator::Evaluator;
 use value::Value;
 
@@ -84,15 +89,16 @@ pub fn evaluate_computation(module: &Module, id: ComputationId, arguments: &[Lit
     check_arguments(module, id, arguments)?;
     calls::check_calls(module, id)?;
     let computation = module.computation(id);
-    on_deep_stack(calls::nesting_depth(module), || {
+    let work = |device: Option<Device>| {
         let at = |instruction| move |fault| InstructionError::locate(module, computation, instruction, fault);
         let parameters = computation.parameters();
         let values =
             arguments.iter().zip(parameters).map(|(a, parameter)| Value::from_literal(a).map_err(at(parameter)));
         let values = values.collect::<Result<_, _>>()?;
-        let result = Evaluator::new(module).computation(id, values)?;
+        let result = Evaluator::new(module, device).computation(id, values)?;
         Ok(result.to_literal().map_err(at(computation.root))?)
-    })
+    };
+    evaluated(module, &work)
 }
 
 /// Evaluates one instruction on these operands.
@@ -106,11 +112,24 @@ pub fn evaluate_instruction(
     operands: &[Literal],
 ) -> Result<Literal, EvalError> {
     calls::check_calls(module, computation)?;
-    on_deep_stack(calls::nesting_depth(module), || {
+    let work = |device: Option<Device>| {
         let located = |fault| InstructionError::locate(module, module.computation(computation), instruction, fault);
         let values = operands.iter().map(Value::from_literal).collect::<Result<_, _>>().map_err(located)?;
-        let result = Evaluator::new(module).instruction(computation, instruction, values).map_err(located)?;
+        let result = Evaluator::new(module, device).instruction(computation, instruction, values).map_err(located)?;
         Ok(result.to_literal().map_err(located)?)
+    };
+    evaluated(module, &work)
+}
+
+/// Evaluates on all devices of a program, each with enough stack.
+fn evaluated(
+    module: &Module,
+    work: &(dyn Fn(Option<Device>) -> Result<Literal, EvalError> + Sync),
+) -> Result<Literal, EvalError> {
+    let depth = calls::nesting_depth(module);
+    on_devices(module, depth.max(SHALLOW).saturating_mul(BYTES_PER_LEVEL) * 2, &|device| match device {
+        None => on_deep_stack(depth, || work(None)),
+        device => work(device),
     })
 }
 

@@ -28,6 +28,9 @@ pub(crate) fn evaluate(
         },
         Op::AddDependency => operands.take_first(),
         Op::AfterAll => Ok(Value::Token),
+        Op::PartitionId if let Some(device) = caller.device() => {
+            Ok(Array::scalar(ElementType::U32, Scalar::Int(device.number)).into())
+        }
         Op::Sort { dimension, to_apply, .. } => sort::sort(caller, operands.0, *dimension, *to_apply),
         Op::Reduce { dimensions, to_apply } => reduce::reduce(caller, &operands.0, dimensions, *to_apply),
         Op::ReduceWindow { window, to_apply } => window::reduce_window(caller, &operands.0, window, *to_apply),

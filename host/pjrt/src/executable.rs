@@ -130,7 +130,10 @@ impl Loaded {
         }
         if partitions > 1 {
             lists.parameter_shardings = Messages::of(parameter_tiles.iter().map(message).collect());
-            lists.output_shardings = Messages::of(output_tiles.iter().map(message).collect());
+            let outputs: Vec<Vec<u8>> = output_tiles.iter().map(message).collect();
+            // The interface wants one sharding for a program without outputs.
+            let none = || vec![message(&Tiling::whole(partitions, 0))];
+            lists.output_shardings = Messages::of(if outputs.is_empty() { none() } else { outputs });
         }
         let facts = figures.steps.as_slice().into();
         Ok(Arc::new(Loaded {

@@ -7,6 +7,7 @@ use fusebox_core::hlo::{CustomCallAttrs, Instruction};
 
 use crate::caller::Caller;
 use crate::error::{Outcome, malformed, unsupported};
+use crate::manual;
 use crate::operands::Operands;
 use crate::sort;
 use crate::value::Value;
@@ -19,6 +20,9 @@ pub(crate) fn evaluate(
     attrs: &CustomCallAttrs,
     operands: Operands,
 ) -> Outcome<Value> {
+    if let Some(outcome) = manual::custom_call(caller, instruction, attrs, &operands) {
+        return outcome;
+    }
     let attributes = Attributes::new(instruction);
     match attrs.target.as_str() {
         target if is_identity(target) => Ok(Value::one_or_tuple(operands.0)),

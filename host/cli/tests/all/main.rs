@@ -30,6 +30,7 @@ mod kills;
 mod linear_systems;
 mod lower;
 mod lowerings;
+mod manual_computations;
 mod memory;
 mod memory_limit;
 mod mistakes;

@@ -1,6 +1,6 @@
 //! Operations among devices.
 
-use fusebox_core::hlo::{InstrId, Op, Opcode};
+use fusebox_core::hlo::{ComputationId, InstrId, Op, Opcode};
 
 use super::Imported;
 use super::call::Call;
@@ -9,6 +9,20 @@ use crate::program::{Attribute, Constant, Operation};
 
 /// Adds a collective operation.
 pub(super) fn collective(call: &mut Call) -> Imported<InstrId> {
+    if &*call.operation.name == "all_to_all"
+        && let Some(added) = all_to_all(call)?
+    {
+        return Ok(added);
+    }
+    let mut called = Vec::new();
+    if !call.operation.regions.is_empty() {
+        called.push(("to_apply".to_owned(), vec![regions::applied(call, 0)?]));
+    }
+    let op = collective_op(call, called)?;
+    call.push(op)
+}
+
+fn collective_op(call: &Call, called: Vec<(String, Vec<ComputationId>)>) -> Imported<Op> {
     let operation = call.operation;
     let name = operation.name.replace('_', "-");
     let Ok(opcode) = name.parse::<Opcode>() else {
@@ -30,11 +44,35 @@ pub(super) fn collective(call: &mut Call) -> Imported<InstrId> {
     if operation.flag("use_global_device_ids")? {
         add("use_global_device_ids", "true".into());
     }
-    let mut called = Vec::new();
-    if !operation.regions.is_empty() {
-        called.push(("to_apply".to_owned(), vec![regions::applied(call, 0)?]));
+    Ok(Op::Other { opcode, called, attributes })
+}
+
+/// Adds an exchange in which devices split their arrays along one dimension and join the parts along
+/// another one. HLO has exchanges along a single dimension.
+fn all_to_all(call: &mut Call) -> Imported<Option<InstrId>> {
+    let operation = call.operation;
+    let (split, concat) = (operation.integer("split_dimension")?, operation.integer("concat_dimension")?);
+    let count = operation.integer("split_count")?;
+    let (Ok(split), Ok(concat)) = (usize::try_from(split), usize::try_from(concat)) else { return Ok(None) };
+    let [operand] = call.operands[..] else { return Ok(None) };
+    let dims = call.edit.dims(operand);
+    if split == concat || split >= dims.len() || concat >= dims.len() || count < 1 || dims[split] % count != 0 {
+        return Ok(None);
     }
-    call.push(Op::Other { opcode, called, attributes })
+    let shape = call.edit.shape(operand).clone();
+    let exchanged = call.edit.add_shaped(collective_op(call, Vec::new())?, shape, [operand]);
+    // The parts become a dimension of their own, which moves to the dimension to join.
+    let mut parted = dims.clone();
+    parted[split] = dims[split] / count;
+    parted.insert(split, count);
+    let parts = call.edit.reshape(exchanged, &parted);
+    let mut order: Vec<i64> = (0..parted.len() as i64).filter(|&it| it != split as i64).collect();
+    order.insert(concat, split as i64);
+    let moved = call.edit.transpose(parts, &order);
+    let mut joined = dims;
+    joined[split] /= count;
+    joined[concat] *= count;
+    Ok(Some(call.edit.reshape(moved, &joined)))
 }
 
 /// Returns the dimension along which arrays are split or joined.
