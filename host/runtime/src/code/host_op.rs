@@ -62,7 +62,7 @@ impl LoadedHostOp {
 
     /// Whether the operation must compute with subnormal numbers, although the program flushes them.
     pub fn needs_subnormals(&self) -> bool {
-        self.routine.needs_subnormals()
+        self.routine.as_ref().is_some_and(|routine| routine.needs_subnormals())
     }
 
     /// Whether these are the sizes of the array leaves of operands and results.
