@@ -37,7 +37,7 @@ struct State {
 }
 
 impl ProgressLine {
-    /// Begins a piece of work. There is no line if nobody can see it.
+    /// Begins a piece of work. It has a line only on a terminal, or if the user asks for it.
     pub fn begin(name: &'static str) -> ProgressLine {
         let is_wanted = stderr().is_terminal() || std::env::var_os(VARIABLE).is_some_and(|value| value == "1");
         if !is_wanted {

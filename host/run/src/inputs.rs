@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn arrays_in_memory_become_values_of_the_parameters() {
         let array = |value: u8| ArrayLiteral::new(ElementType::U8, vec![1], vec![value]).unwrap();
-        let shape = || Shape::array(ElementType::U8, &[1]);
+        let shape = || Shape::array(ElementType::U8, [1]);
         let parameters = [shape(), Shape::Tuple(vec![shape(), shape()])];
         let load = |count: u8| {
             let arrays = (1..=count).map(array).collect();

@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn lines_of_a_computation_are_ranges_by_file() {
-        let at = |line: i64| format!("metadata={{source_file=\"project/train.py\" source_line={line}}}");
+        let at = |line: i64| format!("metadata={{source_file=\"a/train.py\" source_line={line}}}");
         let text = format!(
             "HloModule m\nENTRY e {{\n  a = f32[] parameter(0)\n  b = f32[] sine(a), {}\n  c = f32[] cosine(b), {}\n  d = \
              f32[] tanh(c), {}\n  ROOT g = f32[] add(d, d), metadata={{source_file=\"other.py\" source_line=3}}\n}}\n",
@@ -116,7 +116,7 @@ mod tests {
         let module = parse_module(&text, "m.hlo").unwrap();
         let lines = SourceLines::of(module.entry_computation().unwrap());
         assert_eq!(lines.to_string(), "train.py:6-7,12 other.py:3");
-        let all = ["project/train.py:6", "project/train.py:7", "project/train.py:12", "other.py:3"];
+        let all = ["a/train.py:6", "a/train.py:7", "a/train.py:12", "other.py:3"];
         assert_eq!(serde_json::json!(lines), serde_json::json!(all));
         assert!(SourceLines::default().is_empty() && SourceLines::default().to_string().is_empty());
     }
