@@ -2,7 +2,7 @@
 
 use super::float::Modes;
 use super::reader::Reader;
-use super::{atomics, compare, convert, copies, float, group, integer, matrix, memory, phases, warp};
+use super::{atomics, carry, compare, convert, copies, float, group, integer, matrix, memory, phases, warp};
 use crate::code::Kind;
 use crate::error::LoadError;
 use crate::text::{Operand, Type};
@@ -14,6 +14,7 @@ fn is_float(ty: Type) -> bool {
 /// Reads an instruction other than a branch.
 pub fn decode(reader: &mut Reader) -> Result<Kind, LoadError> {
     match reader.instruction.mnemonic {
+        mnemonic if carry::is_carried(mnemonic, &reader.instruction.modifiers) => carry::sum(reader),
         "add" | "sub" => {
             let modes = Modes::read(reader);
             let ty = reader.ty()?;

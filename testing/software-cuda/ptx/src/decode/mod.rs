@@ -1,6 +1,7 @@
 //! Decodes kernels: resolves names and types, and chooses a function for each instruction.
 
 mod atomics;
+mod carry;
 mod compare;
 mod convert;
 mod copies;

@@ -30,6 +30,7 @@ pub struct Names<'t> {
     /// For each register and predicate, its name.
     pub registers: Vec<String>,
     pub predicates: Vec<String>,
+    carry: Option<u32>,
     constants: HashMap<Constant, u32>,
     ordered_constants: Vec<(u32, Constant)>,
 }
@@ -99,6 +100,17 @@ impl<'t> Names<'t> {
     /// Returns a new register for a result that is not wanted.
     pub fn unwanted(&mut self, ty: Type) -> Slot {
         self.new_slot(ty, "_".into())
+    }
+
+    /// Returns the predicate that holds the carry of sums.
+    pub fn carry(&mut self) -> u32 {
+        if let Some(carry) = self.carry {
+            return carry;
+        }
+        self.predicates.push("the carry".into());
+        let carry = self.predicates.len() as u32 - 1;
+        self.carry = Some(carry);
+        carry
     }
 
     /// Returns the register that holds a constant.

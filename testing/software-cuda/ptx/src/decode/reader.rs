@@ -272,6 +272,18 @@ impl<'r, 't> Reader<'r, 't> {
         }
     }
 
+    /// Returns the hidden predicate that holds the carry of sums.
+    pub fn carry(&mut self, reads: bool, writes: bool) -> u32 {
+        let predicate = self.names.carry();
+        if reads {
+            self.read(Slot::Predicate(predicate));
+        }
+        if writes {
+            self.uses.writes.push(Slot::Predicate(predicate));
+        }
+        predicate
+    }
+
     /// Returns a predicate that the instruction reads.
     pub fn predicate(&mut self, number: usize) -> Result<Guard, LoadError> {
         let (name, is_negated) = match self.operand(number)? {

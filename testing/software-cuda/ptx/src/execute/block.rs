@@ -263,7 +263,8 @@ impl<'a> Worker<'a> {
                 let before = self.order.clone();
                 let mut reach = reach!(self, number, before);
                 if phases::step(&mut self.phases, warp, step, mask, &mut self.order, &mut reach)? {
-                    // Other warps complete the phase. A wait counts as a turn, so that one without end is found.
+                    // Other warps complete the phase. A wait counts as a turn, which limits waits
+                    // that do not end.
                     warp.steps += u64::from(TURN);
                     return Ok(Next::Pause);
                 }

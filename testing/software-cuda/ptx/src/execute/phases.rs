@@ -1,5 +1,5 @@
-//! Barriers in shared memory whose phases complete by arrivals and by transferred bytes, and the bulk
-//! copies that they count. The bytes of a copy to shared memory move when a thread tests the
+//! Barriers in shared memory whose phases complete by arrivals and by transferred bytes, and the
+//! bulk copies that they count. The bytes of a copy to shared memory move when a thread tests the
 //! barrier. Before, they count as never written.
 
 use std::collections::HashMap;

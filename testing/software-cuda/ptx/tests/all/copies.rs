@@ -4,8 +4,8 @@ use fusebox_ptx::FaultKind;
 
 use crate::harness::{Card, kernel, refused};
 
-/// Executes a body in 64 threads. `%l` is the address of the thread's 16 bytes in shared memory, `%m`
-/// that in an array of 256 words that hold their numbers. The result of each thread is `%d`.
+/// Executes a body in 64 threads. `%l` is the address of a thread's 16 bytes in shared memory, and
+/// `%m` in an array of words that hold their numbers. The result of each thread is `%d`.
 fn run(body: &str) -> Result<Vec<u32>, FaultKind> {
     let registers = ".reg .b32 %d, %a; .reg .b64 %l, %m, %n; .reg .pred %q; .shared .align 16 .b8 tile[1024];";
     let prefix = "mul.wide.u32 %m, %tid, 16; mov.b64 %l, tile; add.u64 %l, %l, %m; add.u64 %m, %m, %p0;\n";

@@ -125,6 +125,27 @@ fn distances_are_added() {
     check("sad.u16 %d, %a, %b, %c;", "u16", &["u16"; 3], &[(&[3, 9, 1], 7)]);
 }
 
+/// Checks sums of numbers in two registers: low words first, then high words with the carry.
+#[test]
+fn sums_with_carry() {
+    let wide = |name: &str, with: &str, last: &str| {
+        format!(
+            "{{ .reg .u32 %l<2>, %h<2>, %x, %y; mov.b64 {{%l0, %h0}}, %a; mov.b64 {{%l1, %h1}}, %b;\n\
+             {name}.cc.u32 %x, %l0, %l1; {with}{last}.u32 %y, %h0, %h1; mov.b64 %d, {{%x, %y}}; }}"
+        )
+    };
+    check_two(&wide("add", "addc", ""), ["b64"; 3], &edges(64), u64::wrapping_add);
+    check_two(&wide("sub", "subc", ".cc"), ["b64"; 3], &edges(64), u64::wrapping_sub);
+    let top = "{ .reg .u64 %x; add.cc.u64 %x, %a, %b; addc.u64 %d, 0, 0; }";
+    check_two(top, ["u64"; 3], &edges(64), |a, b| u64::from(a.checked_add(b).is_none()));
+    let product =
+        "{ .reg .u32 %x, %y; mad.lo.cc.u32 %x, %a, %b, %c; madc.hi.u32 %y, %a, %b, 0; mov.b64 %d, {%x, %y}; }";
+    check_three(product, ["b64", "u32", "u32", "u32"], &edges(32), |a, b, c| a * b + c);
+    let unwritten = crate::harness::kernel(0, ".reg .u32 %a;", "addc.u32 %a, %tid, 0;");
+    let fault = crate::harness::Card::new().run(&unwritten, 1, 1, &[]).unwrap_err();
+    assert!(fault.to_string().contains("register the carry is read before it is written"), "{fault}");
+}
+
 #[test]
 fn dot_products_of_bytes() {
     check("dp4a.u32.u32 %d, %a, %b, %c;", "b32", &["b32"; 3], &[(&[0x0102_03ff, 0x0101_01ff, 5], 65036)]);
