@@ -4,6 +4,9 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use fusebox_conformance::fusions;
+use fusebox_core::hlo::Literal;
+
 use crate::program::{Ran, Workplace};
 
 /// Makes the software driver the library that a program finds as NVIDIA's driver.
@@ -133,10 +136,10 @@ fn loops_with_and_without_graphs() {
     check(LOOP, &TARGETS[..1], &["--no-graphs"]);
 }
 
-/// Returns the number of calls of a function of the driver.
-fn calls(place: &Workplace, function: &str) -> u64 {
+/// Returns the number of calls of a function of the driver, or of bytes.
+fn calls(place: &Workplace, name: &str) -> u64 {
     let text = std::fs::read_to_string(place.path("calls.json")).unwrap();
-    let line = text.lines().find(|line| line.contains(&format!("\"{function}\"")));
+    let line = text.lines().find(|line| line.contains(&format!("\"{name}\"")));
     line.map_or(0, |line| line.rsplit(':').next().unwrap().trim().trim_end_matches(',').parse().unwrap())
 }
 
@@ -153,6 +156,21 @@ fn a_repeated_sequence_is_one_launch() {
     let (direct, graphs) = count(&[]);
     assert_eq!(no_graphs, 0);
     assert!(graphs >= 4 && direct < single, "{direct} launches and {graphs} graphs instead of {single} launches");
+}
+
+#[test]
+fn only_arguments_and_results_are_copied_and_allocated() {
+    let place = Workplace::with_module(
+        "HloModule m\nENTRY main {\n  a = f32[1000] parameter(0)\n  b = bf16[3] parameter(1)\n  c = f32[1000] negate(a)\n  \
+         d = bf16[3] negate(b)\n  ROOT r = (f32[1000], bf16[3]) tuple(c, d)\n}\n",
+    );
+    install(&place);
+    let variables = [("SOFTWARE_CUDA_CALLS", "calls.json")];
+    run(&place, "sm_90", &["run", "m.hlo", "--target", "cuda"], &variables).succeeded();
+    let bytes = |name| calls(&place, &format!("bytes copied {name}"));
+    assert_eq!([bytes("to devices"), bytes("to the host"), bytes("on devices")], [4006, 4006, 0]);
+    // Sizes are multiples of 16 bytes.
+    assert_eq!(calls(&place, "most bytes allocated"), 2 * (4000 + 16));
 }
 
 #[test]
@@ -182,4 +200,29 @@ fn code_for_a_newer_device_is_refused() {
     install(&place);
     run(&place, "sm_80", &["run", "m.hlo", "--target", "sm_90"], &[]).failed(1, &["sm_90", "sm_80"]);
     run(&place, "sm_12", &["run", "m.hlo", "--target", "cuda"], &[]).failed(1, &["SOFTWARE_CUDA_DEVICE=sm_12"]);
+}
+
+/// Runs random fusions on devices of several kinds. `FUSEBOX_FUSIONS` sets their number, and
+/// `FUSEBOX_FUSION_SEED` the first seed.
+#[test]
+fn random_fusions_on_devices_of_several_kinds() {
+    let number = |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
+    let first = number("FUSEBOX_FUSION_SEED", 1);
+    let place = Workplace::new();
+    install(&place);
+    let mut failures = Vec::new();
+    for (turn, seed) in (first..first + number("FUSEBOX_FUSIONS", 40)).enumerate() {
+        let fusion = fusions::any(seed);
+        place.write("m.hlo", format!("HloModule m\n{}", fusion.text()).as_bytes());
+        let inputs = Literal::Tuple(fusion.inputs().map(Literal::Array).collect());
+        fusebox_runtime::npz::write_outputs(&place.path("in.npz"), &inputs).unwrap();
+        let (device, target) = TARGETS[turn % TARGETS.len()];
+        let arguments = ["run", "m.hlo", "--check", "--target", target, "--inputs", "in.npz", "--graphs", "always"];
+        let ran = run(&place, device, &arguments, &[("SOFTWARE_CUDA_SEED", "1")]);
+        let text = ran.out + &ran.err;
+        if ran.code != Some(0) || !text.contains("check: right") || text.contains("software-cuda:") {
+            failures.push(format!("seed {seed} for {target}: {text}\n{}", fusion.text()));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! The number of calls of each function of the driver.
+//! The number of calls of each function of the driver, and the bytes that calls move and allocate.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,15 +6,28 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::counts::write_object;
 
-static CALLS: Mutex<BTreeMap<&'static str, u64>> = Mutex::new(BTreeMap::new());
+/// Numbers by the names of functions, or by descriptions of bytes.
+static NUMBERS: Mutex<BTreeMap<&'static str, u64>> = Mutex::new(BTreeMap::new());
 
 /// Counts a call.
 pub fn count(name: &'static str) {
-    *CALLS.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
+    add(name, 1);
 }
 
-/// Writes the numbers of calls to a file.
+/// Adds to a number.
+pub fn add(name: &'static str, number: u64) {
+    *NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += number;
+}
+
+/// Raises a number to another number, if it is below.
+pub fn raise(name: &'static str, to: u64) {
+    let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let number = numbers.entry(name).or_default();
+    *number = (*number).max(to);
+}
+
+/// Writes the numbers to a file.
 pub fn write(file: &Path) {
-    let calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
-    write_object(file, calls.iter().map(|(name, number)| (*name, number.to_string())));
+    let numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
+    write_object(file, numbers.iter().map(|(name, number)| (*name, number.to_string())));
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use fusebox_ptx::{Fault, FaultKind, Memory, Settings, Stamp};
 
+use crate::calls;
 use crate::counts::KernelCounts;
 use crate::device::Device;
 use crate::engine::Ticket;
@@ -62,7 +63,9 @@ impl Space {
         if bytes == 0 {
             return Err(Status::INVALID_VALUE);
         }
-        self.memory.allocate(bytes, ALIGNMENT).map_err(|_| Status::OUT_OF_MEMORY)
+        let address = self.memory.allocate(bytes, ALIGNMENT).map_err(|_| Status::OUT_OF_MEMORY)?;
+        calls::raise("most bytes allocated", self.memory.used());
+        Ok(address)
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fusebox_ptx::Fault;
 
+use crate::calls;
 use crate::engine::Ticket;
 use crate::space::{Space, stamp};
 
@@ -94,12 +95,23 @@ impl Copy {
     /// Executes the copy.
     pub fn perform(&self, ticket: &Ticket) -> Result<(), Fault> {
         let [width, rows, planes] = self.extent;
+        calls::add(self.direction(), width * rows * planes);
         for plane in 0..planes {
             for row in 0..rows {
                 self.copy_row(width, self.from.offset(row, plane), self.to.offset(row, plane), ticket)?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the name under which the bytes of the copy are counted.
+    fn direction(&self) -> &'static str {
+        match (&self.from.place, &self.to.place) {
+            (Place::Device(..), Place::Device(..)) => "bytes copied on devices",
+            (Place::Device(..), _) => "bytes copied to the host",
+            (_, Place::Device(..)) => "bytes copied to devices",
+            _ => "bytes copied on the host",
+        }
     }
 
     fn copy_row(&self, width: u64, from: u64, to: u64, ticket: &Ticket) -> Result<(), Fault> {
