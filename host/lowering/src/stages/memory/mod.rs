@@ -229,8 +229,11 @@ impl<'s> Memory<'s, '_> {
             // A barrier makes writes of other threads visible. LLVM assumes that `noalias` memory
             // does not change at a barrier.
             let no_alias = argument.no_alias && (argument.read_only || !synchronises);
+            // LLVM reads `dereferenceable` memory early, also in threads that do not use the value
+            // while another thread writes it. PTX calls that a race.
+            let bytes = if argument.read_only || !synchronises { argument.bytes } else { 0 };
             let mut described = source.argument_attributes.get(number).cloned().unwrap_or_default();
-            described.extend(describe(&crate::Argument { no_alias, ..argument.clone() }));
+            described.extend(describe(&crate::Argument { no_alias, bytes, ..argument.clone() }));
             let pointer = self.out().argument(Type::Pointer(target.global_space), described);
             let (alignment, invariant) = (argument.alignment, argument.read_only);
             let known = Known { alignment, invariant, reported: target.reports_accesses, reach };
