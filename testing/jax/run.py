@@ -3,6 +3,7 @@
 
     run.py --tests JAX/tests                      the files of the fast part
     run.py --tests JAX/tests --part all           all files for one device: more than an hour
+    run.py --tests JAX/tests --part devices       the files for eight devices
     run.py --tests JAX/tests --files lax_test,nn_test
 
 JAX/tests is the folder of JAX's repository at the tag jax-v0.10.2. The tests need the packages absl-py, cloudpickle,
@@ -31,6 +32,8 @@ ALL = FAST + [
     'core_test', 'debug_nans_test', 'checkify_test', 'python_callback_test', 'debugging_primitives_test', 'export_test',
     'export_back_compat_test', 'jet_test', 'ode_test', 'custom_linear_solve_test', 'optimizers_test', 'stax_test', 'mutable_array_test',
     'scaled_dot_test', 'x64_context_test', 'ffi_test']
+DEVICES = ['pmap_test', 'shard_map_test', 'pjit_test']
+PARTS = {'fast': FAST, 'all': ALL, 'devices': DEVICES}
 
 
 def results(path):
@@ -50,6 +53,8 @@ def tested(file, folder, seconds):
              f'--junitxml={report}', f'tests/{file}.py']
     environment = dict(os.environ, JAX_PLATFORMS='fusebox,cpu', PYTHONDONTWRITEBYTECODE='1')
     environment.setdefault('JAX_NUM_GENERATED_CASES', '1')
+    if file in DEVICES:
+        environment['FUSEBOX_NUM_DEVICES'] = '8'
     environment['PYTHONPATH'] = os.pathsep.join([HERE, *filter(None, [os.environ.get('PYTHONPATH')])])
     try:
         ended = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, errors='replace', timeout=seconds)
@@ -63,11 +68,11 @@ def tested(file, folder, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--tests', required=True, help='the folder `tests` of JAX')
-    parser.add_argument('--part', choices=['fast', 'all'], default='fast')
+    parser.add_argument('--part', choices=PARTS, default='fast')
     parser.add_argument('--files', help='names of files without .py, separated by commas')
     parser.add_argument('--seconds', type=float, default=1800, help='limit for a file')
     options = parser.parse_args()
-    files = options.files.split(',') if options.files else FAST if options.part == 'fast' else ALL
+    files = options.files.split(',') if options.files else PARTS[options.part]
     with open(os.path.join(HERE, 'known_failures.json')) as file:
         known = json.load(file)
     wrong = 0

@@ -1,6 +1,6 @@
 //! Evaluation of programs for several devices. Each device is a thread that evaluates the whole
-//! program. Outside of manual computations all devices compute the same values. Inside of them, each
-//! device computes with its own parts of arrays, and the devices exchange arrays.
+//! program. Outside of manual computations all devices compute the same values. Inside of them,
+//! each device computes with its own parts of arrays, and the devices exchange arrays.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -135,9 +135,9 @@ fn device_count(module: &Module) -> Result<i64, String> {
     Ok(module.num_partitions.max(of_mesh))
 }
 
-/// Evaluates a program on as many devices as it needs. `work` evaluates it on one device, or on none
-/// if the program is not for several devices. The thread of a device has `stack` bytes of stack. Returns the
-/// result of the first device.
+/// Evaluates a program on as many devices as it needs. `work` evaluates it on one device, or on
+/// none if the program is not for several devices. The thread of a device has `stack` bytes of
+/// stack. Returns the result of the first device.
 pub(crate) fn on_devices<T: Send>(
     module: &Module,
     stack: usize,

@@ -9,8 +9,8 @@
 //! The interpreter expects modules that pass the verifier. For an unsupported operation, the
 //! interpreter returns an error with the position of the operation; it never guesses. If a program
 //! has manual computations for several devices, a thread for each device evaluates the program.
-//! Other programs are evaluated as if there were only one device, so collectives have one participant
-//! and return their operands.
+//! Other programs are evaluated as if there were only one device, so collectives have one
+//! participant and return their operands.
 //!
 //! ```text
 //! lib, evaluator      computations, control flow        value        arrays, literals

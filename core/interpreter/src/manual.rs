@@ -14,8 +14,8 @@ use crate::movement::{concatenate, dynamic_slice, dynamic_update_slice};
 use crate::operands::Operands;
 use crate::value::{Array, Scalar, Value};
 
-/// Evaluates a custom call that divides operands, joins results, or does a whole manual computation.
-/// Returns `None` for other custom calls, and if there is only one device.
+/// Evaluates a custom call that divides operands, joins results, or does a whole manual
+/// computation. Returns `None` for other custom calls, and if there is only one device.
 pub(crate) fn custom_call(
     caller: &mut dyn Caller,
     instruction: &Instruction,
@@ -94,6 +94,10 @@ fn place(dims: &[usize], tiling: &Tiling, device: i64) -> Outcome<(Vec<Array>, V
 }
 
 fn part(array: &Array, tiling: &Tiling, device: i64) -> Outcome<Array> {
+    if tiling.term(device as usize) > 0 {
+        let (_, sizes) = place(&array.dims, tiling, device)?;
+        return Array::zeros(array.ty, sizes);
+    }
     let (starts, sizes) = place(&array.dims, tiling, device)?;
     dynamic_slice(array, &starts.iter().collect::<Vec<_>>(), &sizes)
 }
@@ -113,18 +117,21 @@ fn joined(
     let mut arrays = 0..;
     let mut results = Vec::new();
     for (number, shape) in shapes.iter().enumerate() {
-        let Value::Array(mut whole) = Value::zeros(shape)? else {
+        let Value::Array(whole) = Value::zeros(shape)? else {
             results.push(operands.0[number].clone());
             continue;
         };
         let (tiling, index) = (tiling(manual.output(number))?, arrays.next().unwrap_or(0));
+        let zeros = std::rc::Rc::unwrap_or_clone(whole);
+        let mut terms = vec![zeros; tiling.terms() as usize];
         for (member, sent) in group.iter().zip(all.iter()) {
-            let (starts, sizes) = place(&whole.dims, &tiling, *member)?;
+            let term = &mut terms[tiling.term(*member as usize) as usize];
+            let (starts, sizes) = place(&term.dims, &tiling, *member)?;
             ensure!(sent[index].dims == sizes, "a part {:?} is declared as {sizes:?}", sent[index].dims);
             let starts: Vec<&Array> = starts.iter().collect();
-            whole = std::rc::Rc::new(dynamic_update_slice(std::rc::Rc::unwrap_or_clone(whole), &sent[index], &starts)?);
+            *term = dynamic_update_slice(term.clone(), &sent[index], &starts)?;
         }
-        results.push(Value::Array(whole));
+        results.push(combined(BinaryOp::Add, &terms.iter().collect::<Vec<_>>())?.into());
     }
     Ok(Value::one_or_tuple(results))
 }

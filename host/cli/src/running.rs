@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fusebox_choices::{bundled, threads};
 use fusebox_plugins::LoadedEmitter;
-use fusebox_run::terminal;
+use fusebox_run::{collective_limit, terminal};
 use fusebox_runtime::{KernelImage, Options, Watchdog};
 
 use crate::arguments::CompilationArguments;
@@ -22,7 +22,8 @@ pub fn options(compiling: &CompilationArguments) -> Result<Options, Failure> {
     let watchdog = Watchdog::start(limit, is_limited, move |kernel| end_process(kernel, limit));
     let watchdog = watchdog.map_err(|error| Failure::input(format!("cannot start a thread: {error}")))?;
     let (threads, graphs) = (threads(compiling.threads), compiling.graphs.when());
-    Ok(Options { threads, watchdog: Some(watchdog), graphs, ..Options::default() })
+    let collective_limit = collective_limit().map_err(Failure::input)?;
+    Ok(Options { threads, watchdog: Some(watchdog), graphs, collective_limit, ..Options::default() })
 }
 
 /// Whether a bundled emitter built this kernel.

@@ -64,8 +64,8 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
-    /// Reads the options, and the environment variable for the number of devices. JAX passes numbers
-    /// as texts if the user writes them in one line.
+    /// Reads the options, and the environment variable for the number of devices. JAX passes
+    /// numbers as texts if the user writes them in one line.
     pub fn of(given: &[(String, Value)]) -> Answer<ClientOptions> {
         let mut options = ClientOptions { devices: 1 };
         if let Some(text) = std::env::var_os(DEVICES).filter(|text| !text.is_empty()) {

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fusebox_core::hlo::{ArrayShape, ElementType, Tiling};
+use fusebox_core::hlo::{ArrayShape, BinaryOp, ElementType, Tiling};
+use fusebox_routines::combine;
 pub use fusebox_runtime::HostBytes;
 use fusebox_runtime::{
     Buffer, BufferState, Device, Executable, ExecuteOptions, ExecutionThread, ForeignMemory, LoadError,
@@ -145,16 +146,28 @@ impl Machine {
         }
         let (whole, promise) = Buffer::pending(&self.device, shape.element_type, &shape.dims);
         let sources: Vec<Buffer> = tiles.iter().map(|it| it.buffer.share()).collect();
-        let (tiling, dims, bytes) = (tiling.clone(), shape.dims.clone(), shape.byte_size() as usize);
-        let element = shape.element_type.byte_size();
-        let join = move |sources: &[Buffer]| {
+        let (tiling, terms) = (tiling.clone(), tiling.terms());
+        let (dims, bytes) = (shape.dims.clone(), shape.byte_size() as usize);
+        let (ty, element) = (shape.element_type, shape.element_type.byte_size());
+        let term = move |sources: &[Buffer], number: i64| {
             let mut memory = Vec::new();
             memory.try_reserve_exact(bytes).map_err(|_| RunError::Memory { bytes: bytes as u64 })?;
             memory.resize(bytes, 0);
-            for (device, source) in sources.iter().enumerate().filter(|(device, _)| tiling.is_first(*device)) {
+            let is_part = |device: usize| tiling.is_first(device) && tiling.term(device) == number;
+            for (device, source) in sources.iter().enumerate().filter(|(device, _)| is_part(*device)) {
                 tiles::join(&mut memory, &dims, element, &tiling.part(device, &dims), &source.bytes()?);
             }
-            Ok(memory)
+            Ok::<Vec<u8>, RunError>(memory)
+        };
+        let join = move |sources: &[Buffer]| {
+            let mut sum = term(sources, 0)?;
+            for number in 1..terms {
+                let other = term(sources, number)?;
+                let add = combine(BinaryOp::Add, ty);
+                let refused = || RunError::Device(format!("parts of a sum of {ty} are not supported"));
+                add.ok_or_else(refused)?(BinaryOp::Add, ty, &mut sum, &other);
+            }
+            Ok(sum)
         };
         when_all(sources, move |outcome| match outcome.and_then(|sources| join(&sources)) {
             // If this fails, so does the buffer.
@@ -174,8 +187,9 @@ impl Machine {
         let part = tiling.part(device, &dims);
         let own: Vec<i64> = part.iter().map(|range| range.end - range.start).collect();
         let (tile, promise) = Buffer::pending(&self.device, element_type, &own);
-        let source = whole.buffer.share();
+        let (source, is_zero) = (whole.buffer.share(), tiling.term(device) > 0);
         whole.buffer.on_ready(move |outcome| match outcome.and_then(|()| source.bytes()) {
+            Ok(_) if is_zero => drop(promise.set(&vec![0; tiles::byte_size(element_type.byte_size(), &part)])),
             Ok(bytes) => drop(promise.set(&tiles::cut(&bytes, &dims, element_type.byte_size(), &part))),
             Err(error) => promise.fail(error),
         });

@@ -111,11 +111,11 @@ impl Loaded {
         let Compiled { executable, figures, shardings } = compiled;
         let read = CompileOptions::read(options)?;
         let Placement { partitions, devices } = read.placement()?;
-        devices.iter().flatten().try_for_each(|&device| client.device(device).map(|_| ()))?;
         let devices = match devices {
-            None if partitions > 1 => Some((0..partitions as i32).collect()),
+            None if partitions > 1 => Some((0..partitions as i32).collect::<Vec<i32>>()),
             devices => devices,
         };
+        devices.iter().flatten().try_for_each(|&device| client.device(device).map(|_| ()))?;
         let whole = Signature::of(&executable)?;
         let ranks = |values: &[ValueType]| values.iter().map(|it| it.dims().len()).collect::<Vec<usize>>();
         let tilings =
@@ -196,8 +196,9 @@ impl Loaded {
         self.on_device(device, outcome)
     }
 
-    /// Runs the program on the devices of all partitions, each with its own arguments. Marks donated
-    /// arguments as deleted. The program runs once, with the arrays that the arguments are parts of.
+    /// Runs the program on the devices of all partitions, each with its own arguments. Marks
+    /// donated arguments as deleted. The program runs once, with the arrays that the arguments are
+    /// parts of.
     pub fn run_on_all(&self, arguments: &[Vec<&Buffer>], not_donated: &[i64]) -> Answer<Vec<Run>> {
         self.check_runs(arguments.len())?;
         let devices = self.devices.iter().flatten().map(|&number| self.client.device(number));

@@ -142,6 +142,9 @@ pub struct ShardingMessage {
     /// Whether several devices have the same tile.
     #[prost(bool, tag = "6")]
     pub has_copies: bool,
+    /// The meanings of further dimensions of `tiles`.
+    #[prost(int32, repeated, tag = "8")]
+    pub last_dims: Vec<i32>,
 }
 
 #[cfg(test)]

@@ -26,11 +26,21 @@ impl Shardings {
         };
         let parameters = entry.parameters().into_iter().map(|id| of(entry.instruction(id))).collect::<Answer<_>>()?;
         let root = entry.root_instruction();
-        let outputs = match root.op {
-            Op::Tuple => root.operands.iter().map(|&id| of(entry.instruction(id))).collect::<Answer<_>>()?,
-            _ => vec![of(root)?],
+        let results: Vec<&Instruction> = match root.op {
+            Op::Tuple => root.operands.iter().map(|&id| entry.instruction(id)).collect(),
+            _ => vec![root],
         };
-        Ok(Shardings { parameters, outputs })
+        let mut suggested = meshes.of_results(module).into_iter();
+        let outputs = results.into_iter().map(|result| {
+            let suggestion = suggested.next();
+            match suggestion.map(|it| Tiling::of_axes(&it)) {
+                Some(Ok(tiling)) if !states_its_sharding(result) && tiling.devices() == devices => {
+                    Ok(tiling.to_string())
+                }
+                _ => of(result),
+            }
+        });
+        Ok(Shardings { parameters, outputs: outputs.collect::<Answer<_>>()? })
     }
 
     /// Returns the tilings of arrays of these ranks.
@@ -53,9 +63,6 @@ fn tiling(instruction: &Instruction, meshes: &Meshes, devices: usize) -> Result<
     }
     if let Some(text) = frontend_attributes.get("xla.sdy.sharding") {
         let Some(sharding) = axis_shardings(text, meshes)?.into_iter().next() else { return Ok(whole) };
-        if !sharding.unreduced.is_empty() {
-            return Err("parts of a sum on several devices are not supported".into());
-        }
         let tiling = Tiling::of_axes(&sharding)?;
         // A mesh of a single device stands for any number of devices with the whole array.
         return Ok(if tiling.devices() == devices { tiling } else { whole });
@@ -66,24 +73,36 @@ fn tiling(instruction: &Instruction, meshes: &Meshes, devices: usize) -> Result<
 /// Whether the attributes of an instruction describe its value in the program's interface. A
 /// constraint on a value inside of the program may be the last operation, too.
 fn states_its_sharding(instruction: &Instruction) -> bool {
+    let has_text = instruction.extra.as_ref().is_some_and(|extra| extra.sharding.is_some());
     match &instruction.op {
         Op::Parameter { .. } => true,
-        Op::CustomCall(call) => ["Sharding", "xla.sdy.FuncResultSharding"].contains(&call.target.as_str()),
+        Op::CustomCall(call) => call.target == "xla.sdy.FuncResultSharding" || (call.target == "Sharding" && has_text),
         _ => false,
     }
 }
 
+/// Numbers of the meanings of the last dimensions of a grid.
+const REPLICATED: i32 = 0;
+const UNREDUCED: i32 = 6;
+
 /// Returns a tiling in the form of the interface.
 pub fn message(tiling: &Tiling) -> Vec<u8> {
-    let message = if tiling.is_whole() {
-        ShardingMessage::default()
-    } else {
-        let (mut tiles, devices) = tiling.grid();
-        let has_copies = tiles.last() != Some(&1);
-        if !has_copies {
-            tiles.pop();
-        }
-        ShardingMessage { kind: 3, tiles, devices, has_copies }
-    };
-    message.encode_to_vec()
+    if tiling.is_whole() {
+        return ShardingMessage::default().encode_to_vec();
+    }
+    if tiling.is_sum() {
+        return ShardingMessage { kind: UNREDUCED, ..ShardingMessage::default() }.encode_to_vec();
+    }
+    let (mut tiles, devices) = tiling.grid();
+    let (copies, terms) = (tiles.pop().unwrap_or(1), tiles.pop().unwrap_or(1));
+    let (has_copies, mut last_dims) = (copies > 1 && terms == 1, Vec::new());
+    if terms > 1 {
+        tiles.push(terms);
+        last_dims.push(UNREDUCED);
+    }
+    if copies > 1 {
+        tiles.push(copies);
+        last_dims.extend((terms > 1).then_some(REPLICATED));
+    }
+    ShardingMessage { kind: 3, tiles, devices, has_copies, last_dims }.encode_to_vec()
 }

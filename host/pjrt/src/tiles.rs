@@ -2,9 +2,14 @@
 
 use std::ops::Range;
 
+/// Returns the size of a tile in bytes.
+pub fn byte_size(element: usize, part: &[Range<i64>]) -> usize {
+    part.iter().map(|it| (it.end - it.start) as usize).product::<usize>() * element
+}
+
 /// Copies a tile of an array. `part` contains the tile's range in each dimension.
 pub fn cut(whole: &[u8], dims: &[i64], element: usize, part: &[Range<i64>]) -> Vec<u8> {
-    let mut tile = Vec::with_capacity(part.iter().map(|it| (it.end - it.start) as usize).product::<usize>() * element);
+    let mut tile = Vec::with_capacity(byte_size(element, part));
     each_row(dims, element, part, &mut |row| tile.extend_from_slice(&whole[row]));
     tile
 }

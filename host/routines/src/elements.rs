@@ -2,7 +2,7 @@
 
 use bytemuck::{AnyBitPattern, NoUninit, Zeroable};
 
-use crate::RoutineError;
+use crate::error::RoutineError;
 
 /// Casts the bytes of an argument to elements.
 ///

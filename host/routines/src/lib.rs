@@ -5,7 +5,8 @@
 //! reads its arguments from the caller's buffers and writes its results into the caller's buffers.
 //!
 //! ```text
-//! routine      the trait of routines, their context, their errors
+//! error        errors of routines
+//! routine      the trait of routines, their context
 //! operation    the operation that a routine executes
 //! table        opcode or custom-call target -> routine
 //! workers      distribution of work among threads
@@ -32,6 +33,7 @@ mod attributes;
 #[cfg(test)]
 mod check;
 mod elements;
+mod error;
 mod key;
 mod lines;
 mod operation;
@@ -43,6 +45,7 @@ mod workers;
 mod callback;
 mod collectives;
 mod dot;
+mod exchange;
 mod fft;
 mod foreign;
 mod generator;
@@ -57,13 +60,14 @@ mod widened;
 
 pub use attributes::{Value, number_bytes};
 pub use callback::{CallFunction, set_callback};
-pub use collectives::{CollectiveCall, Collectives, SentArrays, StartedCollective};
+pub use collectives::{CollectiveCall, Collectives, Combine, SentArrays, StartedCollective, combine};
 pub use dot::{Product, Strides, product_of};
 pub use elements::{elements, elements_mut, scratch};
+pub use error::{RoutineError, Unsupported};
 pub use foreign::{ForeignCall, ForeignFunction, PreparedCall, RESULT_LAYOUTS, register_foreign_function};
 pub use generator::{Generator, SharedGenerator};
 pub use lapack::TriangularSystem;
 pub use operation::Operation;
-pub use routine::{ALIGNMENT, Companions, Comparator, Context, Routine, RoutineError, Unsupported};
+pub use routine::{ALIGNMENT, Companions, Comparator, Context, Routine};
 pub use table::{comparator_to_compile, describe, routine_for, routine_with};
 pub use workers::{CallingThread, Workers, for_each, try_for_each};

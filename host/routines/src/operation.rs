@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Shape};
 
-use crate::Unsupported;
+use crate::error::Unsupported;
 
 /// An HLO operation whose operands are the parameters of its computation.
 #[derive(Clone, Copy, Debug)]

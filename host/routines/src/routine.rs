@@ -1,12 +1,11 @@
-//! The trait that every routine implements, the context of a run, and the errors of routines.
+//! The trait that every routine implements, and the context of a run.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use thiserror::Error;
-
 use crate::Workers;
 use crate::collectives::Collectives;
+use crate::error::RoutineError;
 use crate::generator::SharedGenerator;
 
 /// Alignment in bytes of every argument and result of a routine.
@@ -67,33 +66,4 @@ pub struct Context<'a> {
     pub generator: &'a SharedGenerator,
     /// The connection to other devices, in code that several devices execute.
     pub collectives: Option<&'a dyn Collectives>,
-}
-
-/// The reason why no routine can execute an operation.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct Unsupported(pub String);
-
-impl Unsupported {
-    /// Creates the error. `reason` names the unsupported feature first: `sorting tokens`.
-    pub fn new(reason: impl Into<String>) -> Unsupported {
-        Unsupported(reason.into())
-    }
-}
-
-/// The reason why a run of a routine failed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum RoutineError {
-    /// Memory for intermediate values cannot be allocated.
-    #[error("{bytes} bytes of memory are not available")]
-    Memory {
-        /// Number of bytes requested.
-        bytes: u64,
-    },
-    /// The operation is not defined for the values of its arguments.
-    #[error("{0}")]
-    Value(String),
-    /// A buffer does not satisfy the requirements of [`Routine::run`].
-    #[error("a buffer does not have the size or alignment that the operation needs")]
-    Buffer,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fusebox_core::hlo::{ComputationId, Module, Op, Opcode};
 
 use crate::{
-    Companions, Comparator, Operation, Routine, Unsupported, callback, collectives, dot, fft, foreign, identity, lapack,
+    Companions, Comparator, Operation, Routine, Unsupported, callback, dot, exchange, fft, foreign, identity, lapack,
     random, random_bits, sort, top_k,
 };
 
@@ -17,16 +17,16 @@ type MakeRoutineWith = fn(&Operation, &Companions) -> Result<Box<dyn Routine>, U
 
 /// Functions that create the routines of operations other than custom calls, by opcode.
 const OPERATIONS: &[(Opcode, MakeRoutine)] = &[
-    (Opcode::AllGather, collectives::make),
-    (Opcode::AllReduce, collectives::make),
-    (Opcode::AllToAll, collectives::make),
+    (Opcode::AllGather, exchange::make),
+    (Opcode::AllReduce, exchange::make),
+    (Opcode::AllToAll, exchange::make),
     (Opcode::Cholesky, lapack::make_cholesky),
-    (Opcode::CollectiveBroadcast, collectives::make),
-    (Opcode::CollectivePermute, collectives::make),
+    (Opcode::CollectiveBroadcast, exchange::make),
+    (Opcode::CollectivePermute, exchange::make),
     (Opcode::Dot, dot::make),
     (Opcode::Fft, fft::make),
-    (Opcode::PartitionId, collectives::make_partition_id),
-    (Opcode::ReduceScatter, collectives::make),
+    (Opcode::PartitionId, exchange::make_partition_id),
+    (Opcode::ReduceScatter, exchange::make),
     (Opcode::Rng, random::numbers),
     (Opcode::RngBitGenerator, random_bits::make),
     (Opcode::RngGetAndUpdateState, random::state),

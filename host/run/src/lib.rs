@@ -10,6 +10,8 @@ pub mod results;
 pub mod stored;
 pub mod terminal;
 
+use std::time::Duration;
+
 use fusebox_runtime::measurement::Timing;
 use serde_json::{Value, json};
 
@@ -25,4 +27,18 @@ pub fn timing_json(compile_ms: f64, timing: &Timing, target: &str) -> Value {
         "runs": timing.runs,
         "target": target,
     })
+}
+
+/// Environment variable with the longest time, in seconds, that a device waits for other devices.
+const COLLECTIVE_SECONDS: &str = "FUSEBOX_COLLECTIVE_SECONDS";
+
+/// Returns the longest time that a device waits for others, if the environment sets it.
+///
+/// # Errors
+/// If the variable is not a number of seconds.
+pub fn collective_limit() -> Result<Option<Duration>, String> {
+    let Some(text) = std::env::var_os(COLLECTIVE_SECONDS).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let text = text.to_string_lossy();
+    let seconds: u32 = text.parse().map_err(|_| format!("{COLLECTIVE_SECONDS} must be a number, not `{text}`"))?;
+    Ok(Some(Duration::from_secs(seconds.into())))
 }

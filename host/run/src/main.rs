@@ -87,7 +87,9 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let executable = stored::read(path, &bytes, &arguments.trust)?;
     let target = executable.target.to_string();
     let begin = Instant::now();
-    let options = Options { threads: arguments.threads, graphs: arguments.graphs.when(), ..Options::default() };
+    let collective_limit = fusebox_run::collective_limit()?;
+    let (threads, graphs) = (arguments.threads, arguments.graphs.when());
+    let options = Options { threads, graphs, collective_limit, ..Options::default() };
     let program = LoadedExecutable::open(executable, &options)?;
     let load_ms = begin.elapsed().as_secs_f64() * 1e3;
     let values = inputs::arrays(&inputs::load(&arguments.inputs, &program.parameter_shapes())?);

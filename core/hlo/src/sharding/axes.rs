@@ -13,6 +13,8 @@ pub struct AxisSharding {
     pub mesh: Mesh,
     /// For each dimension, the axes that divide it, the major one first.
     pub dims: Vec<Vec<MeshAxis>>,
+    /// For each dimension, whether further axes may divide it.
+    pub open: Vec<bool>,
     /// The axes along which devices hold parts of a sum.
     pub unreduced: Vec<MeshAxis>,
 }
@@ -65,7 +67,12 @@ impl AxisSharding {
     #[must_use]
     pub fn along(&self, names: &[String]) -> AxisSharding {
         let kept = |axes: &Vec<MeshAxis>| axes.iter().filter(|axis| names.contains(&axis.name)).cloned().collect();
-        AxisSharding { mesh: self.mesh.clone(), dims: self.dims.iter().map(kept).collect(), unreduced: Vec::new() }
+        AxisSharding {
+            mesh: self.mesh.clone(),
+            dims: self.dims.iter().map(kept).collect(),
+            open: vec![false; self.dims.len()],
+            unreduced: kept(&self.unreduced),
+        }
     }
 
     /// Reads `<@mesh, [{"x"}, {"y", ?}], replicated={"z"}>` after the opening bracket.
@@ -83,19 +90,20 @@ impl AxisSharding {
         expect(cursor, "[")?;
         let dims = list(cursor, b']', |cursor| {
             expect(cursor, "{")?;
-            let axes = axes(cursor)?;
+            let (axes, is_open) = axes(cursor)?;
             // A priority orders the propagation of shardings.
             if cursor.eat(b'p') {
                 integer(cursor)?;
             }
-            Ok(axes)
+            Ok((axes, is_open))
         })?;
-        let mut sharding = AxisSharding { mesh, dims, unreduced: Vec::new() };
+        let (dims, open) = dims.into_iter().unzip();
+        let mut sharding = AxisSharding { mesh, dims, open, unreduced: Vec::new() };
         while cursor.eat(b',') {
             let name = cursor.word().ok_or_else(|| unexpected(cursor, "replicated or unreduced"))?;
             expect(cursor, "=")?;
             expect(cursor, "{")?;
-            let axes = axes(cursor)?;
+            let (axes, _) = axes(cursor)?;
             if name == "unreduced" {
                 sharding.unreduced = axes;
             }
@@ -105,11 +113,14 @@ impl AxisSharding {
     }
 }
 
-/// Reads axes up to the closing brace. A question mark after the axes allows propagation to add
-/// axes.
-fn axes(cursor: &mut Cursor) -> Result<Vec<MeshAxis>, String> {
-    let axes = list(cursor, b'}', |cursor| if cursor.eat(b'?') { Ok(None) } else { MeshAxis::read(cursor).map(Some) })?;
-    Ok(axes.into_iter().flatten().collect())
+/// Reads axes up to the closing brace. A question mark after the axes allows further axes.
+fn axes(cursor: &mut Cursor) -> Result<(Vec<MeshAxis>, bool), String> {
+    let mut is_open = false;
+    let axes = list(cursor, b'}', |cursor| {
+        is_open |= cursor.looks_at("?");
+        if cursor.eat(b'?') { Ok(None) } else { MeshAxis::read(cursor).map(Some) }
+    })?;
+    Ok((axes.into_iter().flatten().collect(), is_open))
 }
 
 impl fmt::Display for AxisSharding {
@@ -118,7 +129,12 @@ impl fmt::Display for AxisSharding {
             let names: Vec<String> = axes.iter().map(ToString::to_string).collect();
             format!("{{{}}}", names.join(", "))
         };
-        let dims: Vec<String> = self.dims.iter().map(|axes| braced(axes)).collect();
+        let dims = self.dims.iter().zip(&self.open).map(|(axes, is_open)| match (axes.is_empty(), is_open) {
+            (_, false) => braced(axes),
+            (true, true) => "{?}".to_owned(),
+            (false, true) => braced(axes).replace('}', ", ?}"),
+        });
+        let dims: Vec<String> = dims.collect();
         write!(f, "<{}, [{}]", self.mesh, dims.join(", "))?;
         if !self.unreduced.is_empty() {
             write!(f, ", unreduced={}", braced(&self.unreduced))?;

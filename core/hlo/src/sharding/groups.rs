@@ -10,13 +10,13 @@ use crate::{BinaryOp, Combiner, Computation, ComputationId, InstrId, Instruction
 /// group is the order of their ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collective {
-    /// What the devices exchange.
+    /// The arrays that each device receives.
     pub kind: CollectiveKind,
     /// The groups of devices; empty if all devices are one group, in the order of their numbers.
     groups: Vec<Vec<i64>>,
 }
 
-/// What the devices of a group exchange.
+/// The arrays that each device of a group receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CollectiveKind {
     /// Every device receives the combination of all devices' arrays.
@@ -76,8 +76,8 @@ impl Collective {
         Ok(Collective { kind, groups: attribute("replica_groups").map_or(Ok(Vec::new()), groups)? })
     }
 
-    /// Returns the group of a device among the devices that execute the operation, which are sorted.
-    /// `None` if the device is in no group.
+    /// Returns the group of a device among the devices that execute the operation, which are
+    /// sorted. `None` if the device is in no group.
     pub fn group_of(&self, device: i64, devices: &[i64]) -> Option<Vec<i64>> {
         if let CollectiveKind::Permute(pairs) = &self.kind {
             return Some(linked(pairs, device, devices));

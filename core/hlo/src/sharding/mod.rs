@@ -5,6 +5,7 @@
 //! axes      the axes of a mesh that divide each dimension of an array; text of the dialect `sdy`
 //! tiling    for each device, its part of an array; text of `sharding={…}`
 //! manual    computations that every device executes with its own parts of arrays
+//! propagation  how results are divided if the program does not say so
 //! groups    the devices that a collective operation connects
 //! ```
 //!
@@ -14,6 +15,7 @@ mod axes;
 mod groups;
 mod manual;
 mod mesh;
+mod propagation;
 #[cfg(test)]
 mod tests;
 mod tiling;
@@ -24,7 +26,16 @@ pub use manual::ManualComputation;
 pub use mesh::{Mesh, Meshes};
 pub use tiling::Tiling;
 
+use crate::Module;
 use crate::text::lexer::Cursor;
+
+impl Meshes {
+    /// Returns a sharding of each result of the entry: as the program's parameters, constraints and
+    /// manual computations suggest. Is empty if the program has no mesh.
+    pub fn of_results(&self, module: &Module) -> Vec<AxisSharding> {
+        propagation::of_results(module, self)
+    }
+}
 
 /// Largest number of devices that a mesh may have. The number bounds the memory for tables of
 /// devices.

@@ -23,6 +23,11 @@ fn axes_and_device_lists_describe_the_same_parts() {
         (r#"[{"b", "a"}p1]"#, "{devices=[8]0,4,1,5,2,6,3,7}", 1),
         (r#"[{"b":(1)2}]"#, "{devices=[2,4]0,1,4,5,2,3,6,7 last_tile_dims={replicated}}", 1),
         ("[{}, {}]", "{replicated}", 2),
+        (
+            r#"[{"b":(1)2}], unreduced={"a"}"#,
+            "{devices=[2,2,2]0,4,1,5,2,6,3,7 last_tile_dims={replicated, unreduced}}",
+            1,
+        ),
     ] {
         let tiling = tiling(axes);
         assert_eq!(Tiling::parse(devices, 8, rank), Ok(tiling.clone()), "{axes}");

@@ -16,12 +16,15 @@ pub struct Tiling {
     tiles: Vec<i64>,
     /// For each device, the index of its tile in each dimension.
     tile_of: Vec<Vec<i64>>,
+    /// For each device, the number of the term that it holds, if the array is the sum of several
+    /// terms. All other devices hold term 0, the only one.
+    term_of: Vec<i64>,
 }
 
 impl Tiling {
     /// Returns the tiling of an array that every device holds as a whole.
     pub fn whole(devices: usize, rank: usize) -> Tiling {
-        Tiling { tiles: vec![1; rank], tile_of: vec![vec![0; rank]; devices] }
+        Tiling { tiles: vec![1; rank], tile_of: vec![vec![0; rank]; devices], term_of: vec![0; devices] }
     }
 
     /// Returns the tiling that the axes of a mesh define.
@@ -33,6 +36,11 @@ impl Tiling {
         let mut tiling = Tiling::whole(mesh.size() as usize, sharding.dims.len());
         for position in 0..mesh.size() {
             let coordinates = mesh.coordinates(position);
+            for axis in &sharding.unreduced {
+                let (size, coordinate) = axis.place(mesh, &coordinates)?;
+                let term = &mut tiling.term_of[mesh.device(position) as usize];
+                *term = *term * size + coordinate;
+            }
             for (dimension, axes) in sharding.dims.iter().enumerate() {
                 let (mut tiles, mut tile) = (1, 0);
                 for axis in axes {
@@ -56,6 +64,10 @@ impl Tiling {
         if cursor.eat_word("replicated") || cursor.eat_word("maximal") {
             return Ok(Tiling::whole(devices, rank));
         }
+        if cursor.eat_word("unreduced") {
+            let term_of = (0..devices as i64).collect();
+            return Ok(Tiling { term_of, ..Tiling::whole(devices, rank) });
+        }
         expect(&mut cursor, "devices=[")?;
         let grid = list(&mut cursor, b']', integer)?;
         let count = grid.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
@@ -63,13 +75,11 @@ impl Tiling {
             return Err(format!("the sharding {text} has too many tiles"));
         };
         let ids = if cursor.eat_symbol("<=[") { iota(&mut cursor)? } else { listed(&mut cursor)? };
-        let is_grid = cursor.looks_at("}") || cursor.looks_at("last_tile_dim_replicate") || {
-            let kinds = cursor.rest().trim_start().strip_prefix("last_tile_dims={").unwrap_or("manual");
-            !kinds.contains("manual") && !kinds.contains("unreduced")
-        };
+        let kinds = last_dims(&mut cursor, grid.len().saturating_sub(rank));
+        let is_grid = kinds.as_ref().is_some_and(|kinds| kinds.len() + rank == grid.len());
         let mut sorted = ids.clone();
         sorted.sort_unstable();
-        if !is_grid || grid.len() < rank || !sorted.iter().copied().eq(0..count) || count != devices as i64 {
+        if !is_grid || !sorted.iter().copied().eq(0..count) || count != devices as i64 {
             return Err(format!(
                 "the sharding {text} of an array of rank {rank} on {devices} devices is not supported"
             ));
@@ -77,12 +87,16 @@ impl Tiling {
         let mut tiling = Tiling::whole(devices, rank);
         tiling.tiles.copy_from_slice(&grid[..rank]);
         for (position, device) in (0..).zip(ids) {
-            let mut rest: i64 = position;
+            let (mut rest, mut terms): (i64, i64) = (position, 1);
             for (dimension, size) in grid.iter().enumerate().rev() {
-                if dimension < rank {
-                    tiling.tile_of[device as usize][dimension] = rest % size;
-                }
+                let coordinate = rest % size;
                 rest /= size;
+                if dimension < rank {
+                    tiling.tile_of[device as usize][dimension] = coordinate;
+                } else if kinds.as_ref().is_some_and(|kinds| kinds[dimension - rank]) {
+                    tiling.term_of[device as usize] += coordinate * terms;
+                    terms *= size;
+                }
             }
         }
         Ok(tiling)
@@ -95,7 +109,18 @@ impl Tiling {
 
     /// Whether every device holds the whole array.
     pub fn is_whole(&self) -> bool {
-        self.tiles.iter().all(|&tiles| tiles == 1)
+        self.tiles.iter().all(|&tiles| tiles == 1) && self.terms() == 1
+    }
+
+    /// Returns the number of terms whose sum is the array.
+    pub fn terms(&self) -> i64 {
+        self.term_of.iter().max().map_or(1, |last| last + 1)
+    }
+
+    /// Returns the number of the term that a device holds. If a program computes whole arrays, term
+    /// 0 is the array, and all others are zeros.
+    pub fn term(&self, device: usize) -> i64 {
+        self.term_of[device]
     }
 
     /// Returns the dimensions of a tile of an array; `None` if the tiles do not have equal sizes.
@@ -117,20 +142,44 @@ impl Tiling {
         places.map(range).collect()
     }
 
-    /// Whether a device is the first one with its tile.
+    /// Whether a device is the first one with its tile of its term.
     pub fn is_first(&self, device: usize) -> bool {
-        !self.tile_of[..device].contains(&self.tile_of[device])
+        let own = (&self.tile_of[device], self.term_of[device]);
+        !self.tile_of[..device].iter().zip(self.term_of.iter().copied()).any(|other| other == own)
     }
 
-    /// Returns the grid of tiles, with a last dimension for devices with equal tiles, and the
-    /// device at each place of this grid.
+    /// Returns the grid of tiles, with two last dimensions for terms and for devices with equal
+    /// tiles, and the device at each place of this grid.
     pub fn grid(&self) -> (Vec<i64>, Vec<i64>) {
         let mut devices: Vec<i64> = (0..self.tile_of.len() as i64).collect();
-        devices.sort_by_key(|&device| &self.tile_of[device as usize]);
-        let tiles: i64 = self.tiles.iter().product();
-        let grid = self.tiles.iter().copied().chain([self.tile_of.len() as i64 / tiles.max(1)]).collect();
-        (grid, devices)
+        devices.sort_by_key(|&device| (&self.tile_of[device as usize], self.term_of[device as usize]));
+        let (tiles, terms) = (self.tiles.iter().product::<i64>(), self.terms());
+        let copies = (self.tile_of.len() as i64 / (tiles * terms).max(1)).max(1);
+        (self.tiles.iter().copied().chain([terms, copies]).collect(), devices)
     }
+
+    /// Whether each device holds a term of the whole array, and no other device holds the same.
+    pub fn is_sum(&self) -> bool {
+        self.terms() > 1 && self.terms() == self.tile_of.len() as i64 && self.term_of.is_sorted()
+    }
+}
+
+/// Reads the meaning of the last dimensions of a grid: whether they stand for terms. Otherwise,
+/// they stand for copies. Returns `None` for other meanings.
+fn last_dims(cursor: &mut Cursor, count: usize) -> Option<Vec<bool>> {
+    if cursor.eat_word("last_tile_dim_replicate") {
+        return cursor.eat(b'}').then(|| vec![false]);
+    }
+    if cursor.eat(b'}') {
+        return (count == 0).then(Vec::new);
+    }
+    (cursor.eat_word("last_tile_dims") && cursor.eat_symbol("={")).then_some(())?;
+    let kind = |cursor: &mut Cursor| match cursor.word() {
+        Some("replicated") => Ok(false),
+        Some("unreduced") => Ok(true),
+        _ => Err(String::new()),
+    };
+    list(cursor, b'}', kind).ok()
 }
 
 /// Reads device numbers.
@@ -173,10 +222,18 @@ impl fmt::Display for Tiling {
             return f.write_str("{replicated}");
         }
         let joined = |list: &[i64]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-        let (grid, devices) = self.grid();
-        let copies = grid.last() != Some(&1);
-        let shown = if copies { &grid[..] } else { &grid[..grid.len() - 1] };
-        let suffix = if copies { " last_tile_dim_replicate" } else { "" };
-        write!(f, "{{devices=[{}]{}{suffix}}}", joined(shown), joined(&devices))
+        if self.is_sum() {
+            return f.write_str("{unreduced}");
+        }
+        let (mut grid, devices) = self.grid();
+        let (copies, terms) = (grid.pop().unwrap_or(1), grid.pop().unwrap_or(1));
+        let suffix = match (terms > 1, copies > 1) {
+            (true, true) => " last_tile_dims={unreduced, replicated}",
+            (true, false) => " last_tile_dims={unreduced}",
+            (false, true) => " last_tile_dim_replicate",
+            (false, false) => "",
+        };
+        grid.extend([terms, copies].into_iter().filter(|&size| size > 1));
+        write!(f, "{{devices=[{}]{}{suffix}}}", joined(&grid), joined(&devices))
     }
 }

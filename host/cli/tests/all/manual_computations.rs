@@ -227,8 +227,8 @@ fn some_axes_are_manual() {
     check(&program(["s32[16]", "s32[4]", "s32[4]", "s32[16]"], [by_y, by_y], y, "", body));
 }
 
-/// Each device of a manual computation along `x` starts one along `y`, whose devices exchange arrays
-/// with all others.
+/// Each device of a manual computation along `x` starts one along `y`, whose devices exchange
+/// arrays with all others.
 #[test]
 fn a_manual_computation_in_another_one() {
     let before = r##"xla.sdy.manual_computation_body.2 {

@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 
 use fusebox_core::hlo::{
-    Computation, CustomCallAttrs, Diagnostic, Extra, InstrId, Instruction, ManualComputation, Meshes, Module, Op,
-    Shape, Span,
+    BinaryOp, Comparison, Computation, ComputationId, CustomCallAttrs, Diagnostic, ElementType, Extra, InstrId,
+    Instruction, ManualComputation, MeshAxis, Meshes, Module, Op, Opcode, Shape, Span,
 };
 use fusebox_edit::{Builder, Rewrite, rewrite};
 
@@ -37,10 +37,100 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     if module.num_partitions <= 1 && meshes == Meshes::default() {
         return Ok(());
     }
+    let mut sums = Vec::new();
     for id in module.ids() {
-        rewrite(module, id, |edit, id, instruction| replaced(edit, id, instruction, &meshes))?;
+        rewrite(module, id, |edit, id, instruction| replaced(edit, id, instruction, (&meshes, &mut sums)))?;
     }
-    Ok(())
+    sums.into_iter().try_for_each(|(body, manual)| with_sums(module, body, &manual))
+}
+
+/// Manual computations with values that are parts of a sum on several devices, each with the
+/// computation of its devices.
+type Sums = Vec<(ComputationId, ManualComputation)>;
+
+/// Rewrites the computation of devices so that no value is a part of a sum: an operand is zero on
+/// all but the first device of a sum, and the devices add a result.
+fn with_sums(module: &mut Module, body: ComputationId, manual: &ManualComputation) -> Result<(), CompileError> {
+    rewrite(module, body, |edit, id, instruction| {
+        let old = edit.old();
+        if let Op::Parameter { number } = instruction.op {
+            let copy = edit.copy(instruction);
+            let axes = manual.inputs.get(number as usize).map_or(&[][..], |it| &it.unreduced);
+            return Ok::<_, CompileError>(Some(if axes.is_empty() {
+                copy
+            } else {
+                let is_first = is_first(edit, manual, axes)?;
+                let dims = edit.dims(copy);
+                let (is_first, zeros) = (edit.spread(is_first, &dims), edit.filled_like(copy, 0.0));
+                edit.add(Op::Select, [is_first, copy, zeros])
+            }));
+        }
+        if id != old.root {
+            return Ok(None);
+        }
+        let copy = edit.copy(instruction);
+        let Some(count) = instruction.shape.as_tuple().map(<[Shape]>::len) else {
+            return sum(edit, manual, 0, copy).map(Some);
+        };
+        let mut elements = Vec::new();
+        for number in 0..count {
+            let element = edit.element(copy, number);
+            elements.push(sum(edit, manual, number, element)?);
+        }
+        Ok(Some(edit.tuple(elements)))
+    })
+}
+
+/// Returns the numbers of axes of a mesh. Parts of axes are not supported here.
+fn numbers(module: &Module, manual: &ManualComputation, axes: &[MeshAxis]) -> Result<Vec<usize>, CompileError> {
+    let number = |axis: &MeshAxis| match axis.part {
+        None => manual.mesh.axis(&axis.name),
+        Some(_) => Err("parts of a sum along a part of an axis are not supported".into()),
+    };
+    axes.iter().map(|axis| number(axis).map_err(|message| malformed(module, message))).collect()
+}
+
+/// Adds the comparison whether a device is the first one along some axes.
+fn is_first(edit: &mut Rewrite, manual: &ManualComputation, axes: &[MeshAxis]) -> Result<InstrId, CompileError> {
+    let numbers = numbers(edit.module(), manual, axes)?;
+    let device = edit.add(Op::PartitionId, []);
+    let mut sum = edit.integer(ElementType::U32, 0);
+    for number in numbers {
+        let stride = manual.mesh.axes[number + 1..].iter().map(|(_, size)| size).product();
+        let (stride, size) = (edit.integer(ElementType::U32, stride), manual.mesh.axes[number].1);
+        let size = edit.integer(ElementType::U32, size);
+        let position = edit.binary(BinaryOp::Divide, device, stride);
+        let coordinate = edit.binary(BinaryOp::Remainder, position, size);
+        sum = edit.binary(BinaryOp::Add, sum, coordinate);
+    }
+    let zero = edit.integer(ElementType::U32, 0);
+    Ok(edit.add(Op::Compare { direction: Comparison::Eq, order: None }, [sum, zero]))
+}
+
+/// Adds the sum of a result over the devices along the axes that its sharding names.
+fn sum(edit: &mut Rewrite, manual: &ManualComputation, number: usize, value: InstrId) -> Result<InstrId, CompileError> {
+    let axes = manual.outputs.get(number).map_or(&[][..], |it| &it.unreduced);
+    let Some(array) = edit.array(value).cloned().filter(|_| !axes.is_empty()) else { return Ok(value) };
+    let numbers = numbers(edit.module(), manual, axes)?;
+    let mut groups: BTreeMap<Vec<i64>, Vec<String>> = BTreeMap::new();
+    for device in 0..manual.mesh.size() {
+        let mut others = manual.mesh.coordinates(device);
+        numbers.iter().for_each(|&axis| others[axis] = 0);
+        groups.entry(others).or_default().push(device.to_string());
+    }
+    let groups: Vec<String> = groups.into_values().map(|group| format!("{{{}}}", group.join(","))).collect();
+    let attributes = [
+        ("channel_id", "1".to_owned()),
+        ("replica_groups", format!("{{{}}}", groups.join(","))),
+        ("use_global_device_ids", "true".to_owned()),
+    ];
+    let add = edit.combiner(BinaryOp::Add, array.element_type);
+    let op = Op::Other {
+        opcode: Opcode::AllReduce,
+        called: vec![("to_apply".to_owned(), vec![add])],
+        attributes: attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+    };
+    Ok(edit.add_shaped(op, Shape::Array(array), [value]))
 }
 
 fn malformed(module: &Module, message: String) -> CompileError {
@@ -69,11 +159,15 @@ fn replaced(
     edit: &mut Rewrite,
     id: InstrId,
     instruction: &Instruction,
-    meshes: &Meshes,
+    (meshes, sums): (&Meshes, &mut Sums),
 ) -> Result<Option<InstrId>, CompileError> {
     let operands = edit.operands(instruction);
     if is_call_of_body(edit.module(), instruction) {
-        return if edit.module().num_partitions > 1 { on_devices(edit, id, instruction, meshes) } else { Ok(None) };
+        return if edit.module().num_partitions > 1 {
+            on_devices(edit, id, instruction, (meshes, sums))
+        } else {
+            Ok(None)
+        };
     }
     if let Op::GetTupleElement { index } = instruction.op {
         let tuple = edit.old().instruction(instruction.operands[0]);
@@ -101,7 +195,7 @@ fn on_devices(
     edit: &mut Rewrite,
     id: InstrId,
     instruction: &Instruction,
-    meshes: &Meshes,
+    (meshes, sums): (&Meshes, &mut Sums),
 ) -> Result<Option<InstrId>, CompileError> {
     let (module, old) = (edit.module(), edit.old());
     let refused = |message: String| CompileError::at(module, instruction, message);
@@ -132,7 +226,11 @@ fn on_devices(
         }
         None => {}
     }
-    let manual = ManualComputation::read(&attributes, meshes).map_err(refused)?;
+    let mut manual = ManualComputation::read(&attributes, meshes).map_err(refused)?;
+    if manual.inputs.iter().chain(&manual.outputs).any(|it| !it.unreduced.is_empty()) {
+        sums.push((to_apply, manual.clone()));
+        manual.inputs.iter_mut().chain(&mut manual.outputs).for_each(|it| it.unreduced.clear());
+    }
     if manual.mesh.device_ids.is_some() {
         return Err(refused("a mesh whose devices have another order is not supported".into()));
     }

@@ -1,5 +1,5 @@
-//! The extension of the interface that tells how the parameters and outputs of a program are divided
-//! among devices.
+//! The extension of the interface that tells how the parameters and outputs of a program are
+//! divided among devices.
 
 use crate::abi::{Call, Handle, arguments};
 use crate::error::Answer;

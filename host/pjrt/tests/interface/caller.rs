@@ -177,6 +177,23 @@ fn start(executable: u64, arguments: &[u64], results: &mut [u64], not_donated: &
     Ok(events[0])
 }
 
+/// Runs an executable on two devices, each with its own arguments. Returns the output of each one.
+pub fn execute_on_two(executable: u64, arguments: [&[u64]; 2]) -> Result<[u64; 2], Failure> {
+    let options: [u64; 14] = [112, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let (mut first, mut second, mut events) = ([GARBAGE], [GARBAGE], [GARBAGE; 2]);
+    let output_lists = [first.as_mut_ptr() as u64, second.as_mut_ptr() as u64];
+    let argument_lists = arguments.map(at);
+    let count = arguments[0].len() as u64;
+    let events_list = events.as_mut_ptr() as u64;
+    let fields = [executable, at(&options), at(&argument_lists), 2, count, at(&output_lists), events_list, 0];
+    call("LoadedExecutable_Execute", fields)?;
+    for event in events {
+        call("Event_Await", [event])?;
+        call("Event_Destroy", [event]).unwrap();
+    }
+    Ok([first[0], second[0]])
+}
+
 /// Copies an array of floats to the host.
 pub fn download(buffer: u64) -> Result<Vec<f32>, Failure> {
     let bytes = call("Buffer_ToHostBuffer", [buffer, 0, 0, GARBAGE, GARBAGE])?[3];

@@ -2,7 +2,9 @@
 
 use prost::Message;
 
-use crate::caller::{Client, GARBAGE, at, call, download, execute, execute_without, is_deleted, list, text};
+use crate::caller::{
+    Client, GARBAGE, at, call, download, execute, execute_on_two, execute_without, is_deleted, list, text,
+};
 
 /// A program that adds two arrays, and may write the sum over the first one.
 pub const ADDS: &str = r#"module @jit_f {
@@ -189,10 +191,46 @@ fn several_threads_compile_and_run() {
     });
 }
 
+/// A program for two devices. Each one has a half of the argument, and a half of the result, in
+/// another order of the devices.
+const HALVES: &str = r#"
+module @halves attributes {mhlo.num_partitions = 2 : i32} {
+  func.func public @main(%arg0: tensor<4xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> (tensor<4xf32> {mhlo.sharding = "{devices=[2]1,0}"}) {
+    %0 = stablehlo.reverse %arg0, dims = [0] : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+"#;
+
+/// Options for two partitions, the first one on device 1.
+const ON_TWO: &[u8] = &[0x1A, 18, 0x20, 1, 0x28, 2, 0x4A, 12, 0x08, 1, 0x10, 2, 0x1A, 2, 0x08, 1, 0x1A, 2, 0x08, 0];
+
 #[test]
-fn a_program_for_several_devices_is_refused() {
+fn each_device_has_its_parts_of_arrays() {
     let client = Client::new(2);
-    let two = [0x1A, 4, 0x20, 1, 0x28, 2];
-    let (code, message) = client.compile(ADDS.as_bytes(), &two).unwrap_err();
-    assert!(code == 12 && message.contains("2 partitions"), "{message}");
+    let devices = client.devices();
+    let executable = client.compile(HALVES.as_bytes(), ON_TWO).unwrap();
+    let of_executable = call("LoadedExecutable_AddressableDevices", [executable, GARBAGE, GARBAGE]).unwrap();
+    assert_eq!(list::<u64>(of_executable[1], of_executable[2]), [devices[1], devices[0]]);
+    let on_first = client.floats(&[3.0, 4.0], &[2]);
+    let first = client.floats(&[1.0, 2.0], &[2]);
+    let on_second = call("Buffer_CopyToDevice", [first, devices[1], GARBAGE]).unwrap()[2];
+    let outputs = execute_on_two(executable, [&[on_second], &[on_first]]).unwrap();
+    assert_eq!(outputs.map(|output| download(output).unwrap()), [[2.0, 1.0], [4.0, 3.0]]);
+    let (code, message) = execute_on_two(executable, [&[on_first], &[on_second]]).unwrap_err();
+    assert!(code == 3 && message.contains("is on device 0, the program on 1"), "{message}");
+    let (code, message) = execute(executable, &[on_first], 1).unwrap_err();
+    assert!(code == 3 && message.contains("a program for 2 devices is to run on 1"), "{message}");
+    destroy(executable, &[on_first, first, on_second, outputs[0], outputs[1]]);
+}
+
+#[test]
+fn replicas_and_missing_devices_are_refused() {
+    let client = Client::new(1);
+    let replicas = [0x1A, 4, 0x20, 2, 0x28, 1];
+    let (code, message) = client.compile(ADDS.as_bytes(), &replicas).unwrap_err();
+    assert!(code == 12 && message.contains("2 replicas"), "{message}");
+    let partitions = [0x1A, 4, 0x20, 1, 0x28, 2];
+    let (code, message) = client.compile(ADDS.as_bytes(), &partitions).unwrap_err();
+    assert!(code == 3 && message.contains("there is no device 1"), "{message}");
 }

@@ -6,7 +6,9 @@ use fusebox_core::hlo::{ArrayShape, BinaryOp, Collective, CollectiveKind};
 
 use super::combine::combine;
 use super::pieces::{Blocks, copy};
-use crate::{Operation, RoutineError, Unsupported, scratch};
+use crate::elements::scratch;
+use crate::error::{RoutineError, Unsupported};
+use crate::operation::Operation;
 
 /// The arrays that a device sends, one per operand.
 pub type SentArrays = Vec<Vec<u8>>;
@@ -18,7 +20,7 @@ pub struct CollectiveCall {
     pub name: String,
     /// Name of the operation.
     pub opcode: String,
-    /// What the devices exchange.
+    /// The kind and the groups of the exchange.
     pub collective: Collective,
     operands: Vec<ArrayShape>,
     results: Vec<ArrayShape>,

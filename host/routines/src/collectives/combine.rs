@@ -22,7 +22,9 @@ pub fn combine(op: BinaryOp, element: ElementType) -> Option<Combine> {
             each(to, from, |a, b| floats(op, f64::from_le_bytes(a), f64::from_le_bytes(b)).to_le_bytes());
         }),
         ElementType::C64 | ElementType::C128 if matches!(op, Add | Multiply) => Some(complex),
-        ElementType::Pred => Some(|op, _, to, from| each(to, from, |[a], [b]| [pred(op, a != 0, b != 0).into()])),
+        _ if element.is_integer_or_pred() && !element.is_integer() => {
+            Some(|op, _, to, from| each(to, from, |[a], [b]| [pred(op, a != 0, b != 0).into()]))
+        }
         _ if element.is_integer() => Some(integers),
         _ if element.float_format().is_some() && !is_bitwise => Some(narrow),
         _ => None,
@@ -35,8 +37,8 @@ fn each<const N: usize>(to: &mut [u8], from: &[u8], f: impl Fn([u8; N], [u8; N])
     }
 }
 
-/// Sums and products of `f32` are exact or rounded only once more in `f64`, so their result in `f32`
-/// is that of arithmetic in `f32`.
+/// Sums and products of `f32` are exact or rounded only once more in `f64`, so their result in
+/// `f32` is that of arithmetic in `f32`.
 fn floats(op: BinaryOp, a: f64, b: f64) -> f64 {
     match op {
         BinaryOp::Add => a + b,

@@ -47,8 +47,8 @@ fn collective_op(call: &Call, called: Vec<(String, Vec<ComputationId>)>) -> Impo
     Ok(Op::Other { opcode, called, attributes })
 }
 
-/// Adds an exchange in which devices split their arrays along one dimension and join the parts along
-/// another one. HLO has exchanges along a single dimension.
+/// Adds an exchange in which devices split their arrays along one dimension and join the parts
+/// along another one. HLO has exchanges along a single dimension.
 fn all_to_all(call: &mut Call) -> Imported<Option<InstrId>> {
     let operation = call.operation;
     let (split, concat) = (operation.integer("split_dimension")?, operation.integer("concat_dimension")?);

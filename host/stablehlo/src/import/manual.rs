@@ -51,6 +51,13 @@ fn one_or_tuple_shape(mut shapes: Vec<Shape>) -> Shape {
     }
 }
 
+/// Adds a custom call that states how its operand may be divided.
+pub(super) fn constraint(call: &mut Call) -> Imported<InstrId> {
+    let shape = call.importer.shape(call.operation)?;
+    let operands = std::mem::take(&mut call.operands);
+    marked(call, "Sharding", shape, operands, &["sharding"])
+}
+
 /// Returns the elements of a tuple, or the value itself if it is no tuple.
 fn elements(edit: &mut Builder, value: InstrId) -> Vec<InstrId> {
     match edit.shape(value).as_tuple().map(<[Shape]>::len) {
@@ -80,7 +87,7 @@ fn custom_call(target: &str) -> Op {
         called: Vec::new(),
         operand_layouts: None,
         output_to_operand_aliasing: String::new(),
-        has_side_effect: true,
+        has_side_effect: target != "Sharding",
         api_version: String::new(),
     }))
 }

@@ -6,7 +6,7 @@ use fusebox_edit::Builder;
 use super::body::Body;
 use super::call::Call;
 use super::importer::Importer;
-use super::{Imported, chlo, collectives, contraction, custom_call, elementwise, movement, regions, whole};
+use super::{Imported, chlo, collectives, contraction, custom_call, elementwise, manual, movement, regions, whole};
 use crate::program::Operation;
 
 /// Adds the instructions of an operation.
@@ -21,7 +21,8 @@ pub(super) fn operation<'p>(
         return Ok(());
     }
     let operands = importer.operands(edit, body, operation)?;
-    if let Some(values) = passed_on(operation, &operands) {
+    let is_constraint = &*operation.name == "sdy.sharding_constraint" && importer.devices > 1;
+    if let Some(values) = passed_on(operation, &operands).filter(|_| !is_constraint) {
         operation.results.iter().zip(values).for_each(|(&result, &value)| body.set(result, value));
         return Ok(());
     }
@@ -54,6 +55,7 @@ fn add(call: &mut Call) -> Imported<InstrId> {
             let callee = operation.text("callee")?;
             call.call(callee)
         }
+        "sdy.sharding_constraint" => manual::constraint(call),
         "composite" => chlo::composite(call),
         "custom_call" => custom_call::custom_call(call),
         "all_gather"

@@ -39,7 +39,7 @@ struct Meeting {
     call: CollectiveCall,
     /// The arrays of each device that has come, in the order of the group.
     sent: Vec<Option<SentArrays>>,
-    /// What all devices left, once all have come.
+    /// The arrays of all devices, once all have come.
     together: Option<Arc<Vec<SentArrays>>>,
     /// Number of devices that have not taken what they receive.
     remaining: usize,
@@ -136,7 +136,7 @@ impl Meetings {
                 }
                 return Ok(together);
             }
-            // While the last device combines the arrays, nobody is missing.
+            // While the last device combines the arrays, no device is missing.
             let missing = meeting.missing(&key.0);
             let is_combining = missing.len() == key.0.len();
             let gone: Vec<i64> = missing.iter().copied().filter(|it| state.ended.contains(it)).collect();

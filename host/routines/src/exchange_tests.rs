@@ -2,9 +2,7 @@
 
 use fusebox_core::hlo::{BinaryOp, ElementType, parse_module};
 
-use super::CollectiveCall;
-use super::combine::combine;
-use crate::{CallingThread, Context, Operation, RoutineError, routine_for};
+use crate::{CallingThread, CollectiveCall, Context, Operation, RoutineError, combine, routine_for};
 
 fn module(operand: &str, result: &str, operation: &str) -> String {
     format!(
