@@ -30,13 +30,16 @@ struct Exchange {
     changed: Condvar,
 }
 
+/// A group, and the number of its exchange.
+type Meeting = (Vec<i64>, u64);
+
 #[derive(Default)]
 struct State {
     /// Number of exchanges of a device with a group.
     counts: HashMap<(Vec<i64>, i64), u64>,
     /// The arrays of each device that has come, in the order of the group.
-    meetings: HashMap<(Vec<i64>, u64), Vec<Option<Vec<Array>>>>,
-    complete: HashMap<(Vec<i64>, u64), Arc<Vec<Vec<Array>>>>,
+    meetings: HashMap<Meeting, Vec<Option<Vec<Array>>>>,
+    complete: HashMap<Meeting, Arc<Vec<Vec<Array>>>>,
     /// Number of devices that wait.
     waiting: usize,
     /// Number of devices that have ended.

@@ -2,9 +2,9 @@
 
 use std::ffi::c_void;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use fusebox_choices::threads;
+use fusebox_run::collective_limit;
 
 use crate::abi::{Reference, Value};
 use crate::compiler::Compiler;
@@ -105,9 +105,8 @@ fn not_a_count(text: &str) -> Error {
 impl Client {
     /// Creates a client and starts its threads.
     pub fn create(options: &ClientOptions) -> Answer<Arc<Client>> {
-        let user = UserOptions::of_environment()?;
-        let limit = user.collective_seconds.map(|seconds| Duration::from_secs(seconds.into()));
-        let machine = Machine::start(threads(user.threads), limit)?;
+        let limit = collective_limit().map_err(Error::invalid)?;
+        let machine = Machine::start(threads(UserOptions::of_environment()?.threads), limit)?;
         let count = options.devices;
         Ok(Arc::new_cyclic(|client| {
             let devices: Box<[Device]> = (0..count).map(|number| Device { client: client.clone(), number }).collect();

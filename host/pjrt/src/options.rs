@@ -25,8 +25,6 @@ pub struct UserOptions {
     pub cache: Option<PathBuf>,
     /// Number of threads; 0 for one per processor.
     pub threads: usize,
-    /// Longest time, in seconds, that a device waits for other devices.
-    pub collective_seconds: Option<u32>,
 }
 
 /// An option: its name after the prefix, its environment variable, and how it is set.
@@ -47,14 +45,6 @@ const KNOWN: &[Known] = &[
         name: "threads",
         variable: "FUSEBOX_THREADS",
         set: |it, text| set(&mut it.threads, text.parse().map_err(|_| format!("`{text}` is not a number of threads"))?),
-    },
-    Known {
-        name: "collective_seconds",
-        variable: "FUSEBOX_COLLECTIVE_SECONDS",
-        set: |it, text| {
-            let seconds = text.parse().map_err(|_| format!("`{text}` is not a number of seconds"))?;
-            set(&mut it.collective_seconds, Some(seconds))
-        },
     },
 ];
 

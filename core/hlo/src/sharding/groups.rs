@@ -1,6 +1,8 @@
 //! Collective operations: what each device receives, and the groups of devices that exchange
 //! arrays.
 
+use std::collections::BTreeMap;
+
 use super::mesh::Mesh;
 use super::{expect, integer, list, string, unexpected};
 use crate::text::lexer::Cursor;
@@ -206,19 +208,12 @@ fn along_axes(cursor: &mut Cursor) -> Result<Vec<Vec<i64>>, String> {
     expect(cursor, "{")?;
     let names = list(cursor, b'}', string)?;
     let numbers = names.iter().map(|name| mesh.axis(name)).collect::<Result<Vec<usize>, String>>()?;
-    let mut groups: Vec<(Vec<i64>, Vec<(Vec<i64>, i64)>)> = Vec::new();
+    // For each group, its coordinates along the other axes: the devices by their ranks.
+    let mut groups: BTreeMap<Vec<i64>, BTreeMap<Vec<i64>, i64>> = BTreeMap::new();
     for position in 0..mesh.size() {
         let mut others = mesh.coordinates(position);
-        let rank: Vec<i64> = numbers.iter().map(|&number| std::mem::replace(&mut others[number], 0)).collect();
-        let member = (rank, mesh.device(position));
-        match groups.iter_mut().find(|(key, _)| *key == others) {
-            Some((_, members)) => members.push(member),
-            None => groups.push((others, vec![member])),
-        }
+        let rank = numbers.iter().map(|&number| std::mem::replace(&mut others[number], 0)).collect();
+        groups.entry(others).or_default().insert(rank, mesh.device(position));
     }
-    let ranked = |mut members: Vec<(Vec<i64>, i64)>| {
-        members.sort();
-        members.into_iter().map(|(_, device)| device).collect()
-    };
-    Ok(groups.into_iter().map(|(_, members)| ranked(members)).collect())
+    Ok(groups.into_values().map(|members| members.into_values().collect()).collect())
 }
