@@ -49,8 +49,8 @@ pub fn sum(reader: &mut Reader) -> Result<Kind, LoadError> {
     Ok(Kind::Lanes(run, at))
 }
 
-/// Adds, for `OF` 0 and 1 the low or the high half of a product and a number, for 2 two numbers. For
-/// 3, subtracts.
+/// Adds the low or the high half of a product to a number (`OF` 0 and 1), adds two numbers (2), or
+/// subtracts one from another (3).
 fn add<const OF: u32>(registers: &mut Registers, at: &Operands, mask: u32) {
     let [a, b, c, _] = at.from.map(|from| *registers.get(from));
     let bits = if at.extra & WIDE == 0 { 32 } else { 64 };

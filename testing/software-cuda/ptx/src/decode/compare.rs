@@ -180,6 +180,9 @@ pub fn set_predicate(reader: &mut Reader) -> Result<Kind, LoadError> {
     let flushes = reader.take("ftz");
     let ty = reader.ty()?;
     check_flush(reader, ty, flushes)?;
+    if matches!(ty, Type::Bf16 | Type::Bf16x2) {
+        reader.needs(90, 78)?;
+    }
     let run = match ty {
         Type::F16x2 => Some(of_floats!(compare_halves, compare, F16, flushes)),
         Type::Bf16x2 => Some(of_floats!(compare_halves, compare, Bf16, false)),
@@ -229,7 +232,7 @@ pub fn set_value(reader: &mut Reader) -> Result<Kind, LoadError> {
 /// `selp`.
 pub fn select(reader: &mut Reader) -> Result<Kind, LoadError> {
     let ty = reader.ty()?;
-    if !matches!(ty.bits(), 16 | 32 | 64) || matches!(ty, Type::F(16) | Type::Bf16) {
+    if !matches!(ty, Type::U(16..) | Type::S(16..) | Type::B(16 | 32 | 64) | Type::F(32 | 64)) {
         return reader.unknown();
     }
     reader.finish(4)?;

@@ -303,6 +303,11 @@ pub fn convert(reader: &mut Reader) -> Result<Kind, LoadError> {
     if flushes && to != Type::F(32) && from != Type::F(32) {
         return reader.unknown();
     }
+    let has_bf16 = to == Type::Bf16 || from == Type::Bf16;
+    let has_byte = matches!(to, Type::U(8) | Type::S(8)) || matches!(from, Type::U(8) | Type::S(8));
+    if has_bf16 && (saturates || has_byte) || saturates && !can_exceed(to, from) {
+        return reader.unknown();
+    }
     let function = match from {
         Type::U(_) | Type::S(_) => function::<Whole>(to),
         Type::F(16) => function::<F16>(to),
@@ -312,8 +317,8 @@ pub fn convert(reader: &mut Reader) -> Result<Kind, LoadError> {
         _ => None,
     };
     let Some(function) = function else { return reader.unknown() };
-    if (to == Type::Bf16 || from == Type::Bf16) && !matches!((to, from), (Type::Bf16, Type::F(32))) {
-        // Only the conversion from `f32` is older.
+    if has_bf16 && (flushes || !matches!((to, from), (Type::Bf16, Type::F(32)) | (Type::F(32), Type::Bf16))) {
+        // Only the conversions from and to `f32` are older.
         reader.needs(90, 78)?;
     }
     reader.finish(2)?;
@@ -334,13 +339,21 @@ fn register_bits(reader: &Reader, operand: &Operand) -> Option<u32> {
     }
 }
 
+/// Whether a number of one type can be outside the range to which `sat` clamps the other.
+fn can_exceed(to: Type, from: Type) -> bool {
+    let (Some(to), Some(from)) = (integer(to), integer(from)) else { return true };
+    let loses_sign = from.is_signed && !to.is_signed;
+    let value_bits = |it: Integer| it.bits - u32::from(it.is_signed);
+    loses_sign || value_bits(from) > value_bits(to)
+}
+
 /// Checks that there is a rounding exactly where a conversion needs one.
 fn check_rounding(reader: &Reader, to: Type, from: Type, rounding: Option<(Rounding, bool)>) -> Result<(), LoadError> {
     let is_float = |ty: Type| integer(ty).is_none();
     let narrows = to.bits() < from.bits() || to.bits() == from.bits() && to != from;
     let fits = match (is_float(from), is_float(to), rounding) {
         (false, false, None) => true,
-        (false, true, Some((_, is_integral))) => !is_integral,
+        (false, true, Some((direction, is_integral))) => !is_integral && direction != Rounding::Away,
         (true, false, Some((_, is_integral))) => is_integral,
         (true, true, Some((direction, false))) => narrows && direction != Rounding::Away,
         (true, true, Some((_, true))) => to == from,

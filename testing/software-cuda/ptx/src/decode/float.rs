@@ -196,6 +196,9 @@ pub fn fma(reader: &mut Reader) -> Result<Kind, LoadError> {
     if modes.rounding.is_none() {
         return reader.error("fma needs a rounding");
     }
+    if reader.instruction.mnemonic == "mad" && !matches!(ty, Type::F(32 | 64)) {
+        return reader.unknown();
+    }
     if let Some(run) = mixed(reader, ty, modes)? {
         return Ok(run);
     }
@@ -316,7 +319,12 @@ pub fn approximate(reader: &mut Reader) -> Result<Kind, LoadError> {
             }
         };
     }
+    if matches!(ty, Type::Bf16 | Type::Bf16x2) {
+        reader.needs(90, 78)?;
+    }
     let run = match (reader.instruction.mnemonic, ty) {
+        ("ex2", Type::Bf16 | Type::Bf16x2) if !modes.flushes => return reader.unknown(),
+        ("tanh", _) if modes.flushes => return reader.unknown(),
         ("ex2", _) => of_any!(f64::exp2),
         ("tanh", _) => of_any!(f64::tanh),
         ("lg2", Type::F(32)) => of!(with_modes, F32, f64::log2),

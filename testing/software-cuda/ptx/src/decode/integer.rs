@@ -51,6 +51,7 @@ fn uniform(reader: &mut Reader, run: LaneFn, ty: Type, sources: usize) -> Result
 /// `add`, `sub` on integers, behind their type.
 pub fn sum(reader: &mut Reader, ty: Type, saturates: bool) -> Result<Kind, LoadError> {
     let adds = reader.instruction.mnemonic == "add";
+    check_integer(reader, ty)?;
     let run = match (ty, saturates) {
         (Type::S(32), true) if adds => lanes!(two, int::add_saturated),
         (Type::S(32), true) => lanes!(two, int::sub_saturated),
@@ -355,6 +356,9 @@ pub fn dot(reader: &mut Reader) -> Result<Kind, LoadError> {
 
 /// `mov` on registers, behind its type. Vectors are packed or unpacked.
 pub fn moved(reader: &mut Reader, ty: Type) -> Result<Kind, LoadError> {
+    if !matches!(ty, Type::U(16..) | Type::S(16..) | Type::B(16 | 32 | 64) | Type::F(32 | 64)) {
+        return reader.unknown();
+    }
     reader.finish(2)?;
     let (to, from) = (reader.elements(0)?, reader.elements(1)?);
     let part = |count: usize| Type::B(ty.bits() / count as u32);

@@ -91,7 +91,7 @@ pub fn load(reader: &mut Reader) -> Result<Kind, LoadError> {
         return reader.unknown();
     }
     take_all(reader, &ADVICE);
-    let (ty, count) = vector(reader)?;
+    let (ty, count) = vector(reader, space)?;
     reader.finish_between(2, 3)?;
     let results = reader.elements(0)?;
     if results.len() != count {
@@ -139,15 +139,18 @@ pub fn untyped(ty: Type) -> Type {
 }
 
 /// Reads the number of elements and their type.
-fn vector(reader: &mut Reader) -> Result<(Type, usize), LoadError> {
+fn vector(reader: &mut Reader, space: Option<Space>) -> Result<(Type, usize), LoadError> {
     let count = reader.choose(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = reader.ty()?;
     let bytes = ty.bytes() as usize * count;
-    if ty == Type::Pred || bytes > 32 {
+    if !matches!(ty, Type::B(8..=64) | Type::U(_) | Type::S(_) | Type::F(32 | 64)) || bytes > 32 {
+        return reader.unknown();
+    }
+    if bytes > 16 && space != Some(Space::Global) {
         return reader.unknown();
     }
     if bytes > 16 {
-        reader.needs(100, 87)?;
+        reader.needs(100, 88)?;
     }
     Ok((ty, count))
 }
@@ -177,7 +180,7 @@ pub fn store(reader: &mut Reader) -> Result<Kind, LoadError> {
         return reader.unknown();
     }
     take_all(reader, &ADVICE);
-    let (ty, count) = vector(reader)?;
+    let (ty, count) = vector(reader, space)?;
     reader.finish_between(2, 3)?;
     let (base, offset, of_variable) = reader.address(0)?;
     let values = reader.elements(1)?;

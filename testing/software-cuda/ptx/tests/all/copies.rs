@@ -8,8 +8,8 @@ use crate::harness::{Card, kernel, refused};
 /// `%m` in an array of words that hold their numbers. The result of each thread is `%d`.
 fn run(body: &str) -> Result<Vec<u32>, FaultKind> {
     let registers = ".reg .b32 %d, %a; .reg .b64 %l, %m, %n; .reg .pred %q; .shared .align 16 .b8 tile[1024];";
-    let prefix = "mul.wide.u32 %m, %tid, 16; mov.b64 %l, tile; add.u64 %l, %l, %m; add.u64 %m, %m, %p0;\n";
-    let suffix = "\nmul.wide.u32 %n, %tid, 4; add.u64 %n, %n, %p1; st.global.u32 [%n], %d;";
+    let prefix = "mul.wide.u32 %m, %tx, 16; mov.b64 %l, tile; add.u64 %l, %l, %m; add.u64 %m, %m, %p0;\n";
+    let suffix = "\nmul.wide.u32 %n, %tx, 4; add.u64 %n, %n, %p1; st.global.u32 [%n], %d;";
     let mut card = Card::new();
     let numbers: Vec<u8> = (0..256u32).flat_map(u32::to_le_bytes).collect();
     let (from, to) = (card.array(&numbers), card.unwritten(256));
@@ -63,7 +63,7 @@ fn other_threads_need_a_barrier() {
     let of = |order: &str| {
         format!(
             "cp.async.ca.shared.global [%l], [%m], 4; cp.async.commit_group; {order}\n\
-             xor.b32 %a, %tid, 63; mul.wide.u32 %m, %a, 16; mov.b64 %l, tile; add.u64 %l, %l, %m;\n\
+             xor.b32 %a, %tx, 63; mul.wide.u32 %m, %a, 16; mov.b64 %l, tile; add.u64 %l, %l, %m;\n\
              ld.shared.u32 %d, [%l]; cp.async.wait_all;"
         )
     };

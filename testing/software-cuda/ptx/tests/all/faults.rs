@@ -28,19 +28,19 @@ fn place(fault: &Fault) -> (u32, u32) {
 
 #[test]
 fn unwritten_registers() {
-    let found = fault("", "setp.lt.u32 %q, %tid, 5; @%q mov.u32 %a, 1; add.u32 %b, %a, 1; // here");
+    let found = fault("", "setp.lt.u32 %q, %tx, 5; @%q mov.u32 %a, 1; add.u32 %b, %a, 1; // here");
     assert_eq!(found.kind, FaultKind::UnwrittenRegister { name: "%a".into() });
     assert_eq!(place(&found), (0, 5));
     let found = fault("", "setp.gt.u32 %q, %gid, 70; @%q bra A; mov.u32 %a, 2;\nA: st.global.u32 [%p0], %a; // here");
     assert!(matches!(found.kind, FaultKind::UnwrittenRegister { .. } | FaultKind::Race { .. }), "{found}");
-    let found = fault("", "@%q add.u32 %tid, %tid, 1; // here");
+    let found = fault("", "@%q add.u32 %tx, %tx, 1; // here");
     assert_eq!(found.kind, FaultKind::UnwrittenRegister { name: "%q".into() });
 }
 
 /// Checks that a register that every path writes is accepted.
 #[test]
 fn registers_that_every_path_writes() {
-    let body = "setp.lt.u32 %q, %tid, 5; @%q bra A; mov.u32 %a, 1; bra B;\nA: mov.u32 %a, 2;\nB: add.u32 %b, %a, 1;\n\
+    let body = "setp.lt.u32 %q, %tx, 5; @%q bra A; mov.u32 %a, 1; bra B;\nA: mov.u32 %a, 2;\nB: add.u32 %b, %a, 1;\n\
                 mov.u32 %c, 0;\nL: @%q mov.u32 %c, 7; add.u32 %c, %c, 1; setp.lt.u32 %q, %c, 7; @%q bra L;";
     let text = kernel(0, ".reg .b32 %a, %b, %c; .reg .pred %q;", &body.replace("; ", ";\n"));
     Card::new().run(&text, 1, 64, &[]).unwrap_or_else(|fault| panic!("{fault}"));
@@ -60,7 +60,7 @@ fn accesses_out_of_bounds() {
     assert!(found.to_string().contains("no allocation has a smaller address"), "{found}");
     let found = fault(
         ".shared .b32 tile[8];",
-        "mul.wide.u32 %l, %tid, 4; mov.b64 %m, tile; add.u64 %l, %l, %m; st.shared.u32 [%l], %tid; // here",
+        "mul.wide.u32 %l, %tx, 4; mov.b64 %m, tile; add.u64 %l, %l, %m; st.shared.u32 [%l], %tx; // here",
     );
     assert!(matches!(found.kind, FaultKind::OutOfBounds { space: Space::Shared, .. }), "{found}");
     assert_eq!(place(&found).1, 8);
@@ -70,7 +70,7 @@ fn accesses_out_of_bounds() {
 
 #[test]
 fn misaligned_accesses() {
-    let found = fault("", "mul.wide.u32 %l, %tid, 4; add.u64 %l, %l, %p0; ld.global.v2.f32 {%f0, %f1}, [%l]; // here");
+    let found = fault("", "mul.wide.u32 %l, %tx, 4; add.u64 %l, %l, %p0; ld.global.v2.f32 {%f0, %f1}, [%l]; // here");
     assert!(matches!(found.kind, FaultKind::Misaligned { space: Space::Global, alignment: 8, .. }), "{found}");
     assert_eq!(place(&found), (0, 1));
     let found = fault(".shared .align 4 .b8 tile[64];", "mov.u32 %a, 1; st.shared.u32 [tile+2], %a; // here");
@@ -133,10 +133,10 @@ fn accesses_after_a_free() {
 
 #[test]
 fn barriers_that_some_threads_do_not_reach() {
-    let found = fault("", "setp.lt.u32 %q, %tid, 32; @%q bra E; bar.sync 0; // here\nE:");
+    let found = fault("", "setp.lt.u32 %q, %tx, 32; @%q bra E; bar.sync 0; // here\nE:");
     assert!(matches!(found.kind, FaultKind::Barrier { .. }), "{found}");
     assert!(found.to_string().contains("barrier 0 is reached by 1 of 2 warps; warps [0] do not reach it"), "{found}");
-    let found = fault("", "setp.lt.u32 %q, %tid, 8; @%q bra E; bar.sync 0; // here\nE:");
+    let found = fault("", "setp.lt.u32 %q, %tx, 8; @%q bra E; bar.sync 0; // here\nE:");
     assert!(matches!(found.kind, FaultKind::Divergence { .. }), "{found}");
     let found = fault("", "bar.sync 0, 48; // here");
     assert!(found.to_string().contains("48 threads of a barrier are no multiple of 32"), "{found}");
@@ -146,27 +146,27 @@ fn barriers_that_some_threads_do_not_reach() {
 
 #[test]
 fn exchanges_with_lanes_that_do_not_take_part() {
-    let found = fault("", "setp.lt.u32 %q, %tid, 8; @%q shfl.sync.down.b32 %a, %tid, 1, 31, -1; // here");
+    let found = fault("", "setp.lt.u32 %q, %tx, 8; @%q shfl.sync.down.b32 %a, %tx, 1, 31, -1; // here");
     assert!(found.to_string().contains("names lanes that do not execute it: 0xffffff00"), "{found}");
-    let found = fault("", "setp.lt.u32 %q, %tid, 8; @%q shfl.sync.down.b32 %a, %tid, 1, 31, 0xff; // here");
+    let found = fault("", "setp.lt.u32 %q, %tx, 8; @%q shfl.sync.down.b32 %a, %tx, 1, 31, 0xff; // here");
     assert!(found.to_string().contains("shfl reads from lane 8, which does not execute it"), "{found}");
-    let found = fault("", "shfl.sync.down.b32 %a, %tid, 1, 31, 0xff; // here");
+    let found = fault("", "shfl.sync.down.b32 %a, %tx, 1, 31, 0xff; // here");
     assert!(found.to_string().contains("does not contain the lane itself"), "{found}");
-    let found = fault("", "setp.lt.u32 %q, %tid, 8; @%q bar.warp.sync -1; // here");
+    let found = fault("", "setp.lt.u32 %q, %tx, 8; @%q bar.warp.sync -1; // here");
     assert!(matches!(found.kind, FaultKind::Divergence { .. }), "{found}");
     let found = fault(
         ".reg .b32 %r<8>; .reg .f32 %g<4>;",
-        "setp.lt.u32 %q, %tid, 8; mov.u32 %r0, 0; mov.f32 %f0, 0f00000000; @%q mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%g0,%g1,%g2,%g3}, {%r0,%r0}, {%r0}, {%f0,%f0,%f0,%f0}; // here",
+        "setp.lt.u32 %q, %tx, 8; mov.u32 %r0, 0; mov.f32 %f0, 0f00000000; @%q mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%g0,%g1,%g2,%g3}, {%r0,%r0}, {%r0}, {%f0,%f0,%f0,%f0}; // here",
     );
     assert!(found.to_string().contains("all lanes must execute this instruction together"), "{found}");
 }
 
 #[test]
 fn values_that_the_manual_does_not_specify() {
-    let found = fault("", "sub.u32 %a, %tid, 3; div.u32 %b, %tid, %a; // here");
+    let found = fault("", "sub.u32 %a, %tx, 3; div.u32 %b, %tx, %a; // here");
     assert!(found.to_string().contains("divided by zero"), "{found}");
     assert_eq!(place(&found), (0, 3));
-    let found = fault("", "T: .branchtargets A, A;\nbrx.idx %tid, T; // here\nA: mov.u32 %a, 0;");
+    let found = fault("", "T: .branchtargets A, A;\nbrx.idx %tx, T; // here\nA: mov.u32 %a, 0;");
     assert!(found.to_string().contains("index 2 of brx.idx is beyond its 2 targets"), "{found}");
     let found = fault("", "trap; // here");
     assert_eq!(found.kind, FaultKind::Trap);

@@ -15,7 +15,7 @@ fn group(transposed: [u32; 2], prepare: &str, around: [&str; 2]) -> String {
         COLUMNS / 2
     );
     let mut body =
-        "mov.b64 %l0, tile; mul.wide.u32 %l1, %tid, 4; add.u64 %l2, %l0, %l1; add.u64 %l3, %p0, %l1;\n".to_owned();
+        "mov.b64 %l0, tile; mul.wide.u32 %l1, %tx, 4; add.u64 %l2, %l0, %l1; add.u64 %l3, %p0, %l1;\n".to_owned();
     for at in 0..5 {
         body += &format!("ld.global.b32 %w, [%l3+{}]; st.shared.b32 [%l2+{}], %w;\n", at * 512, at * 512);
     }
@@ -33,7 +33,7 @@ fn group(transposed: [u32; 2], prepare: &str, around: [&str; 2]) -> String {
         transposed[1],
         around[1]
     );
-    body += "mul.wide.u32 %l6, %tid, 32; add.u64 %l6, %l6, %p1;\n";
+    body += "mul.wide.u32 %l6, %tx, 32; add.u64 %l6, %l6, %p1;\n";
     for (at, sum) in sums.iter().enumerate() {
         body += &format!("st.global.f32 [%l6+{}], {sum};\n", 4 * at);
     }

@@ -74,14 +74,14 @@ impl Card {
 }
 
 /// Returns a module with one kernel. The parameters are 64-bit numbers `p0`, `p1`, …, loaded to
-/// `%p0`, `%p1`, …; `%tid` and `%gid` are the numbers of the thread in its block and in the grid.
+/// `%p0`, `%p1`, …; `%tx` and `%gid` are the numbers of the thread in its block and in the grid.
 pub fn kernel(parameters: usize, registers: &str, body: &str) -> String {
     let list: Vec<String> = (0..parameters).map(|number| format!(".param .u64 p{number}")).collect();
     let loads: String = (0..parameters).map(|number| format!("ld.param.u64 %p{number}, [p{number}];\n")).collect();
     format!(
-        "{TARGET}.visible .entry k({})\n{{\n.reg .u64 %p<{}>;\n.reg .u32 %t0, %t1, %t2, %gid, %tid;\n{registers}\n\
-         {loads}mov.u32 %tid, %tid.x;\nmov.u32 %t0, %ctaid.x;\nmov.u32 %t1, %ntid.x;\n\
-         mad.lo.u32 %gid, %t0, %t1, %tid;\n{body}\nret;\n}}\n",
+        "{TARGET}.visible .entry k({})\n{{\n.reg .u64 %p<{}>;\n.reg .u32 %t0, %t1, %t2, %gid, %tx;\n{registers}\n\
+         {loads}mov.u32 %tx, %tid.x;\nmov.u32 %t0, %ctaid.x;\nmov.u32 %t1, %ntid.x;\n\
+         mad.lo.u32 %gid, %t0, %t1, %tx;\n{body}\nret;\n}}\n",
         list.join(", "),
         parameters + 1
     )

@@ -141,7 +141,7 @@ fn sums_with_carry() {
     let product =
         "{ .reg .u32 %x, %y; mad.lo.cc.u32 %x, %a, %b, %c; madc.hi.u32 %y, %a, %b, 0; mov.b64 %d, {%x, %y}; }";
     check_three(product, ["b64", "u32", "u32", "u32"], &edges(32), |a, b, c| a * b + c);
-    let unwritten = crate::harness::kernel(0, ".reg .u32 %a;", "addc.u32 %a, %tid, 0;");
+    let unwritten = crate::harness::kernel(0, ".reg .u32 %a;", "addc.u32 %a, %tx, 0;");
     let fault = crate::harness::Card::new().run(&unwritten, 1, 1, &[]).unwrap_err();
     assert!(fault.to_string().contains("register the carry is read before it is written"), "{fault}");
 }

@@ -4,7 +4,7 @@ use crate::harness::{Card, kernel};
 
 /// Executes a body in a warp. The result of each lane is `%d`.
 fn warp(registers: &str, body: &str) -> Vec<u32> {
-    let body = format!("{body}\nmul.wide.u32 %at, %tid, 4; add.u64 %at, %at, %p0; st.global.b32 [%at], %d;");
+    let body = format!("{body}\nmul.wide.u32 %at, %tx, 4; add.u64 %at, %at, %p0; st.global.b32 [%at], %d;");
     let mut card = Card::new();
     let to = card.unwritten(128);
     let text = kernel(1, &format!(".reg .b32 %d; .reg .b64 %at; {registers}"), &body);
@@ -16,42 +16,42 @@ fn warp(registers: &str, body: &str) -> Vec<u32> {
 fn shuffles_of_every_mode() {
     let lanes = |f: fn(u32) -> u32| (0..32).map(f).collect::<Vec<_>>();
     assert_eq!(
-        warp("", "shfl.sync.down.b32 %d, %tid, 4, 31, -1;"),
+        warp("", "shfl.sync.down.b32 %d, %tx, 4, 31, -1;"),
         lanes(|lane| if lane < 28 { lane + 4 } else { lane })
     );
-    assert_eq!(warp("", "shfl.sync.up.b32 %d, %tid, 3, 0, -1;"), lanes(|lane| if lane < 3 { lane } else { lane - 3 }));
-    assert_eq!(warp("", "shfl.sync.bfly.b32 %d, %tid, 5, 31, -1;"), lanes(|lane| lane ^ 5));
-    assert_eq!(warp("", "shfl.sync.idx.b32 %d, %tid, 7, 31, -1;"), lanes(|_| 7));
+    assert_eq!(warp("", "shfl.sync.up.b32 %d, %tx, 3, 0, -1;"), lanes(|lane| if lane < 3 { lane } else { lane - 3 }));
+    assert_eq!(warp("", "shfl.sync.bfly.b32 %d, %tx, 5, 31, -1;"), lanes(|lane| lane ^ 5));
+    assert_eq!(warp("", "shfl.sync.idx.b32 %d, %tx, 7, 31, -1;"), lanes(|_| 7));
     // Segments of 8 lanes: the mask of the segment is in bits 8 to 12.
-    let segments = "shfl.sync.down.b32 %d, %tid, 2, 0x181f, -1;";
+    let segments = "shfl.sync.down.b32 %d, %tx, 2, 0x181f, -1;";
     assert_eq!(warp("", segments), lanes(|lane| if lane % 8 < 6 { lane + 2 } else { lane }));
-    assert_eq!(warp("", "shfl.sync.idx.b32 %d, %tid, 1, 0x181f, -1;"), lanes(|lane| lane / 8 * 8 + 1));
-    let in_range = "shfl.sync.down.b32 %x|%q, %tid, 4, 31, -1; selp.b32 %d, 1, 0, %q;";
+    assert_eq!(warp("", "shfl.sync.idx.b32 %d, %tx, 1, 0x181f, -1;"), lanes(|lane| lane / 8 * 8 + 1));
+    let in_range = "shfl.sync.down.b32 %x|%q, %tx, 4, 31, -1; selp.b32 %d, 1, 0, %q;";
     assert_eq!(warp(".reg .pred %q; .reg .b32 %x;", in_range), lanes(|lane| u32::from(lane < 28)));
 }
 
 #[test]
 fn votes() {
     let registers = ".reg .pred %q, %x;";
-    let vote = |text: &str| warp(registers, &format!("setp.lt.u32 %q, %tid, 5; {text}"));
+    let vote = |text: &str| warp(registers, &format!("setp.lt.u32 %q, %tx, 5; {text}"));
     assert_eq!(vote("vote.sync.ballot.b32 %d, %q, -1;"), [31; 32]);
     assert_eq!(vote("vote.sync.ballot.b32 %d, !%q, -1;"), [!31; 32]);
     assert_eq!(vote("vote.sync.any.pred %x, %q, -1; selp.b32 %d, 1, 0, %x;"), [1; 32]);
     assert_eq!(vote("vote.sync.all.pred %x, %q, -1; selp.b32 %d, 1, 0, %x;"), [0; 32]);
     assert_eq!(vote("vote.sync.uni.pred %x, %q, -1; selp.b32 %d, 1, 0, %x;"), [0; 32]);
-    assert_eq!(vote("setp.lt.u32 %q, %tid, 99; vote.sync.uni.pred %x, %q, -1; selp.b32 %d, 1, 0, %x;"), [1; 32]);
+    assert_eq!(vote("setp.lt.u32 %q, %tx, 99; vote.sync.uni.pred %x, %q, -1; selp.b32 %d, 1, 0, %x;"), [1; 32]);
     assert_eq!(warp("", "activemask.b32 %d;"), [u32::MAX; 32]);
 }
 
 #[test]
 fn reductions() {
-    assert_eq!(warp("", "redux.sync.add.u32 %d, %tid, -1;"), [496; 32]);
-    assert_eq!(warp("", "redux.sync.max.u32 %d, %tid, -1;"), [31; 32]);
-    let signed = "sub.s32 %x, %tid, 5; redux.sync.min.s32 %d, %x, -1;";
+    assert_eq!(warp("", "redux.sync.add.u32 %d, %tx, -1;"), [496; 32]);
+    assert_eq!(warp("", "redux.sync.max.u32 %d, %tx, -1;"), [31; 32]);
+    let signed = "sub.s32 %x, %tx, 5; redux.sync.min.s32 %d, %x, -1;";
     assert_eq!(warp(".reg .b32 %x;", signed), [(-5i32) as u32; 32]);
-    assert_eq!(warp("", "redux.sync.or.b32 %d, %tid, -1;"), [31; 32]);
-    assert_eq!(warp("", "redux.sync.and.b32 %d, %tid, -1;"), [0; 32]);
-    assert_eq!(warp("", "redux.sync.xor.b32 %d, %tid, -1;"), [0; 32]);
+    assert_eq!(warp("", "redux.sync.or.b32 %d, %tx, -1;"), [31; 32]);
+    assert_eq!(warp("", "redux.sync.and.b32 %d, %tx, -1;"), [0; 32]);
+    assert_eq!(warp("", "redux.sync.xor.b32 %d, %tx, -1;"), [0; 32]);
     let elected = warp(".reg .pred %q; .reg .b32 %x;", "elect.sync %x|%q, -1; selp.b32 %d, 1, 0, %q;");
     assert_eq!(elected.iter().sum::<u32>(), 1);
 }
@@ -59,9 +59,9 @@ fn reductions() {
 #[test]
 fn matches() {
     let registers = ".reg .b32 %x; .reg .pred %q;";
-    let any = warp(registers, "and.b32 %x, %tid, 1; match.any.sync.b32 %d, %x, -1;");
+    let any = warp(registers, "and.b32 %x, %tx, 1; match.any.sync.b32 %d, %x, -1;");
     assert_eq!(any[..2], [0x5555_5555, 0xaaaa_aaaa]);
-    let all = warp(registers, "match.all.sync.b32 %x|%q, %tid, -1; selp.b32 %d, 7, 9, %q;");
+    let all = warp(registers, "match.all.sync.b32 %x|%q, %tx, -1; selp.b32 %d, 7, 9, %q;");
     assert_eq!(all, [9; 32]);
 }
 

@@ -57,7 +57,7 @@ fn product(kind: &Kind, left: &[u64], right: &[u64], sums: &[u64]) -> Vec<u64> {
     for (operand, (_, count, bits)) in arrays.iter().enumerate() {
         let name = ["a", "b", "c"][operand];
         registers += &format!(".reg .b{bits} %{name}<{count}>;\n");
-        body += &format!("mul.wide.u32 %at, %tid, {}; add.u64 %at, %at, %p{operand};\n", count * bits / 8);
+        body += &format!("mul.wide.u32 %at, %tx, {}; add.u64 %at, %at, %p{operand};\n", count * bits / 8);
         for number in 0..*count {
             body += &format!("ld.global.b{bits} %{name}{number}, [%at+{}];\n", number * bits / 8);
         }
@@ -74,7 +74,7 @@ fn product(kind: &Kind, left: &[u64], right: &[u64], sums: &[u64]) -> Vec<u64> {
         lists[1],
         lists[2]
     );
-    body += &format!("mul.wide.u32 %at, %tid, {}; add.u64 %at, %at, %p3;\n", count * bits / 8);
+    body += &format!("mul.wide.u32 %at, %tx, {}; add.u64 %at, %at, %p3;\n", count * bits / 8);
     for (number, result) in results.iter().enumerate() {
         body += &format!("st.global.b{bits} [%at+{}], {result};\n", number * bits / 8);
     }
@@ -216,10 +216,10 @@ fn products_of_doubles() {
 fn matrices_are_loaded_and_stored() {
     let registers = ".reg .b32 %r<4>; .reg .b64 %l, %at, %m; .shared .align 16 .b8 tile[512];";
     // The elements are numbered in the order of memory.
-    let fill = "mov.b64 %l, tile; mul.wide.u32 %m, %tid, 16; add.u64 %m, %m, %l; mul.lo.u32 %r0, %tid, 8;\n\
+    let fill = "mov.b64 %l, tile; mul.wide.u32 %m, %tx, 16; add.u64 %m, %m, %l; mul.lo.u32 %r0, %tx, 8;\n\
                 mad.lo.u32 %r0, %r0, 65537, 65536; add.u32 %r1, %r0, 131074; add.u32 %r2, %r1, 131074;\n\
                 add.u32 %r3, %r2, 131074; st.shared.v4.b32 [%m], {%r0, %r1, %r2, %r3}; bar.sync 0;\n";
-    let store = "mul.wide.u32 %at, %tid, 16; add.u64 %at, %at, %p0; st.global.v4.b32 [%at], {%r0, %r1, %r2, %r3};";
+    let store = "mul.wide.u32 %at, %tx, 16; add.u64 %at, %at, %p0; st.global.v4.b32 [%at], {%r0, %r1, %r2, %r3};";
     let run = |body: &str| {
         let mut card = Card::new();
         let to = card.unwritten(512);

@@ -106,7 +106,7 @@ fn variables_of_a_module_have_initial_values() {
 /// Checks the counted sectors of 32 bytes, and the conflicts of banks.
 #[test]
 fn traffic_is_counted() {
-    let at = |shift: u32| format!("mul.wide.u32 %l, %tid, {shift}; add.u64 %m, %p0, %l; ld.global.b32 %w, [%m];");
+    let at = |shift: u32| format!("mul.wide.u32 %l, %tx, {shift}; add.u64 %m, %p0, %l; ld.global.b32 %w, [%m];");
     let counts = |body: &str| {
         let mut card = Card::new();
         let from = card.array(&[0; 4096]);
@@ -122,8 +122,8 @@ fn traffic_is_counted() {
     assert_eq!(of(reads(0)), [1, 4, 1, 1]);
     let conflicts = |shift: u32| {
         let counts = counts(&format!(
-            "mul.wide.u32 %l, %tid, {shift}; mov.b64 %m, tile; add.u64 %m, %m, %l; \
-            st.shared.b32 [%m], %tid;"
+            "mul.wide.u32 %l, %tx, {shift}; mov.b64 %m, tile; add.u64 %m, %m, %l; \
+            st.shared.b32 [%m], %tx;"
         ));
         (counts.shared_accesses, counts.bank_conflicts)
     };

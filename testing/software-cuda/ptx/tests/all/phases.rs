@@ -10,7 +10,7 @@ use crate::harness::{Card, kernel, refused};
 fn run(body: &str) -> Result<Vec<u32>, FaultKind> {
     let registers = ".reg .b32 %d, %a; .reg .b64 %l, %m, %n, %s; .reg .pred %one, %q, %first;\n\
                      .shared .align 128 .b8 tile[1024]; .shared .align 8 .b64 gate;";
-    let prefix = "setp.eq.u32 %one, %tid, 0; setp.lt.u32 %first, %tid, 32; mul.wide.u32 %m, %tid, 4;\n\
+    let prefix = "setp.eq.u32 %one, %tx, 0; setp.lt.u32 %first, %tx, 32; mul.wide.u32 %m, %tx, 4;\n\
                   mov.b64 %l, tile; add.u64 %l, %l, %m;\n";
     let suffix = "\nadd.u64 %n, %p1, %m; st.global.u32 [%n], %d;";
     let mut card = Card::new();
@@ -29,13 +29,13 @@ fn undefined(body: &str, message: &str) {
 
 const START: &str = "@%one mbarrier.init.shared.b64 [gate], 64; bar.sync 0;\n";
 const WAIT: &str = "W: mbarrier.try_wait.shared::cta.b64 %q, [gate], %s; @!%q bra W;\n";
-const OTHER: &str = "xor.b32 %a, %tid, 63; mul.wide.u32 %n, %a, 4; mov.b64 %s, tile; add.u64 %s, %s, %n;\n";
+const OTHER: &str = "xor.b32 %a, %tx, 63; mul.wide.u32 %n, %a, 4; mov.b64 %s, tile; add.u64 %s, %s, %n;\n";
 
 /// Checks that a phase orders the accesses of all threads, like a barrier of the block.
 #[test]
 fn phases_order_accesses() {
     let body = format!(
-        "{START}st.shared.u32 [%l], %tid; mbarrier.arrive.shared.b64 %s, [gate];\n{WAIT}{OTHER}ld.shared.u32 %d, [%s];"
+        "{START}st.shared.u32 [%l], %tx; mbarrier.arrive.shared.b64 %s, [gate];\n{WAIT}{OTHER}ld.shared.u32 %d, [%s];"
     );
     assert_eq!(run(&body), Ok((0..64).map(|tid| tid ^ 63).collect()));
     let early = body.replace(WAIT, "");
@@ -51,7 +51,7 @@ fn phases_are_told_by_their_parity() {
         format!("{label}: mbarrier.test_wait.parity.shared.b64 %q, [gate], {parity}; @!%q bra {label};\n")
     };
     let body = format!(
-        "{START}st.shared.u32 [%l], %tid; {arrive}\n{}{OTHER}ld.shared.u32 %d, [%s]; {arrive}\n{}\
+        "{START}st.shared.u32 [%l], %tx; {arrive}\n{}{OTHER}ld.shared.u32 %d, [%s]; {arrive}\n{}\
          add.u32 %d, %d, 100; st.shared.u32 [%l], %d; bar.sync 0; ld.shared.u32 %d, [%s];",
         wait("A", 0),
         wait("B", 1)
@@ -127,7 +127,7 @@ fn bulk_copies_to_global_memory() {
     let store = "cp.async.bulk.global.shared::cta.bulk_group [%p1], [tile], 256; cp.async.bulk.commit_group;\n\
                  cp.async.bulk.wait_group.read 0; exit;";
     let body = |fence: &str| {
-        format!("mov.u32 %d, 0; add.u32 %a, %tid, 7; st.shared.u32 [%l], %a; {fence} bar.sync 0; @!%one exit; {store}")
+        format!("mov.u32 %d, 0; add.u32 %a, %tx, 7; st.shared.u32 [%l], %a; {fence} bar.sync 0; @!%one exit; {store}")
     };
     assert_eq!(run(&body("fence.proxy.async.shared::cta;")), Ok((7..71).collect()));
     undefined(&body(""), "did not execute fence.proxy.async");

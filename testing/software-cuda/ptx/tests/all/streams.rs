@@ -69,7 +69,7 @@ fn kernels_on_two_streams() {
     let text = kernel(
         1,
         ".reg .b32 %a; .reg .b64 %l;",
-        "mul.wide.u32 %l, %tid, 4; add.u64 %l, %l, %p0;\n\
+        "mul.wide.u32 %l, %tx, 4; add.u64 %l, %l, %p0;\n\
         ld.global.u32 %a, [%l]; st.global.u32 [%l], %a;",
     );
     let module = Module::load(&text, &card.kind, &card.memory).unwrap();
