@@ -31,8 +31,11 @@ fn unwritten_registers() {
     let found = fault("", "setp.lt.u32 %q, %tx, 5; @%q mov.u32 %a, 1; add.u32 %b, %a, 1; // here");
     assert_eq!(found.kind, FaultKind::UnwrittenRegister { name: "%a".into() });
     assert_eq!(place(&found), (0, 5));
-    let found = fault("", "setp.gt.u32 %q, %gid, 70; @%q bra A; mov.u32 %a, 2;\nA: st.global.u32 [%p0], %a; // here");
-    assert!(matches!(found.kind, FaultKind::UnwrittenRegister { .. } | FaultKind::Race { .. }), "{found}");
+    let body = "mul.wide.u32 %l, %gid, 4; add.u64 %l, %l, %p0; setp.gt.u32 %q, %gid, 70; @%q bra A; mov.u32 %a, 2;\n\
+                A: st.global.u32 [%l], %a; // here";
+    let found = fault("", body);
+    assert_eq!(found.kind, FaultKind::UnwrittenRegister { name: "%a".into() });
+    assert_eq!(place(&found), (1, 7));
     let found = fault("", "@%q add.u32 %tx, %tx, 1; // here");
     assert_eq!(found.kind, FaultKind::UnwrittenRegister { name: "%q".into() });
 }
