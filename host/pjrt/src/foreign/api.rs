@@ -45,7 +45,7 @@ const NOT_FOUND: i32 = 5;
 const UNIMPLEMENTED: i32 = 12;
 
 impl ForeignError {
-    fn new(code: i32, message: &str) -> *mut c_void {
+    fn made(code: i32, message: &str) -> *mut c_void {
         let text: Vec<u8> = message.bytes().filter(|&byte| byte != 0).collect();
         let message = CString::new(text).unwrap_or_default();
         Box::into_raw(Box::new(ForeignError { code, message })).cast()
@@ -232,7 +232,7 @@ struct Ordinal {
 unsafe extern "C" fn error_create(arguments: *const ErrorCreate) -> *mut c_void {
     // SAFETY: see above.
     let (message, code) = unsafe { (CStr::from_ptr((*arguments).message), (*arguments).code) };
-    ForeignError::new(code, &message.to_string_lossy())
+    ForeignError::made(code, &message.to_string_lossy())
 }
 
 unsafe extern "C" fn error_get_message(arguments: *mut ErrorGetMessage) {
@@ -249,7 +249,7 @@ unsafe extern "C" fn type_register(arguments: *const TypeRegister) -> *mut c_voi
     // SAFETY: see above.
     let arguments = unsafe { &*arguments };
     let Ok(name) = arguments.name.text() else {
-        return ForeignError::new(INVALID_ARGUMENT, "a type without a name");
+        return ForeignError::made(INVALID_ARGUMENT, "a type without a name");
     };
     // SAFETY: see above; the facts of a type are optional.
     let deleter = unsafe { arguments.info.as_ref() }.and_then(|info| info.deleter);
@@ -296,8 +296,8 @@ unsafe extern "C" fn state_get(arguments: *mut StateArguments) -> *mut c_void {
             arguments.state = state.object;
             std::ptr::null_mut()
         }
-        Some(_) => ForeignError::new(INVALID_ARGUMENT, "the state has another type"),
-        None => ForeignError::new(NOT_FOUND, "the call has no state of this stage"),
+        Some(_) => ForeignError::made(INVALID_ARGUMENT, "the state has another type"),
+        None => ForeignError::made(NOT_FOUND, "the call has no state of this stage"),
     }
 }
 
@@ -342,7 +342,7 @@ unsafe extern "C" fn thread_pool_schedule(arguments: *const Schedule) -> *mut c_
     let arguments = unsafe { &*arguments };
     match tasks().send(Task { function: arguments.task, data: arguments.data }) {
         Ok(()) => std::ptr::null_mut(),
-        Err(_) => ForeignError::new(UNIMPLEMENTED, "no thread for tasks could be started"),
+        Err(_) => ForeignError::made(UNIMPLEMENTED, "no thread for tasks could be started"),
     }
 }
 
@@ -392,7 +392,7 @@ unsafe extern "C" fn device_ordinal(arguments: *mut Ordinal) -> *mut c_void {
 macro_rules! refused {
     ($($function:ident: $name:literal)*) => {$(
         unsafe extern "C" fn $function(_: *mut c_void) -> *mut c_void {
-            ForeignError::new(UNIMPLEMENTED, concat!("fusebox does not have the function ", $name))
+            ForeignError::made(UNIMPLEMENTED, concat!("fusebox does not have the function ", $name))
         }
     )*};
 }

@@ -18,6 +18,7 @@ pub fn number_of(element: ElementType) -> Result<i32, String> {
 
 /// Attributes in the form of the interface. The list refers to the other fields.
 #[derive(Default)]
+#[allow(clippy::vec_box, reason = "the addresses of the elements must not change")]
 pub struct Attributes {
     kinds: Vec<i32>,
     texts: Vec<Box<Text>>,
