@@ -56,7 +56,7 @@ mod tests {
         let whole: Vec<u8> = (0..48).collect();
         assert_eq!(cut(&whole, &[4, 6], 2, &[1..3, 2..4]), [16, 17, 18, 19, 28, 29, 30, 31]);
         assert_eq!(cut(&whole, &[2, 3, 8], 1, &[1..2, 0..3, 6..8]), [30, 31, 38, 39, 46, 47]);
-        assert!(cut(&whole, &[48], 1, &[5..5]).is_empty());
+        assert!(cut(&whole, &[48], 1, std::slice::from_ref(&(5..5))).is_empty());
         assert_eq!(cut(&whole[..1], &[], 1, &[]), [0]);
         let mut joined = vec![0; 48];
         for part in [[0..2, 0..3, 0..4], [0..2, 0..3, 4..8]] {
