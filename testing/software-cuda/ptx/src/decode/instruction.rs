@@ -51,6 +51,7 @@ pub fn decode(reader: &mut Reader) -> Result<Kind, LoadError> {
                 reader.ty()?;
                 integer::extremum(reader, ty)
             }
+            _ if reader.take("relu") => integer::extremum_above_zero(reader),
             _ => {
                 let flushes = reader.take("ftz");
                 float::extremum(reader, flushes)

@@ -161,6 +161,17 @@ pub fn extremum(reader: &mut Reader, ty: Type) -> Result<Kind, LoadError> {
     uniform(reader, run, ty, 2)
 }
 
+/// `min` and `max` whose negative results become zero, behind `.relu`.
+pub fn extremum_above_zero(reader: &mut Reader) -> Result<Kind, LoadError> {
+    reader.needs(90, 80)?;
+    let run = match (reader.instruction.mnemonic, reader.ty()?) {
+        ("min", Type::S(32)) => lanes!(two, |a, b| int::max::<32, true>(int::min::<32, true>(a, b), 0)),
+        ("max", Type::S(32)) => lanes!(two, |a, b| int::max::<32, true>(int::max::<32, true>(a, b), 0)),
+        _ => return reader.unknown(),
+    };
+    uniform(reader, run, Type::S(32), 2)
+}
+
 /// `abs` and `neg` on integers, behind their type.
 pub fn sign(reader: &mut Reader, ty: Type) -> Result<Kind, LoadError> {
     if !matches!(ty, Type::S(_)) {

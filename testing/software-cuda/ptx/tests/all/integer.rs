@@ -109,6 +109,19 @@ fn extrema_respect_the_sign() {
 }
 
 #[test]
+fn extrema_with_relu_are_not_negative() {
+    let numbers = |a: u64, b: u64| (a as i32, b as i32);
+    check_two("min.relu.s32 %d, %a, %b;", ["s32"; 3], &edges(32), |a, b| {
+        let (a, b) = numbers(a, b);
+        a.min(b).max(0) as u64
+    });
+    check_two("max.relu.s32 %d, %a, %b;", ["s32"; 3], &edges(32), |a, b| {
+        let (a, b) = numbers(a, b);
+        a.max(b).max(0) as u64
+    });
+}
+
+#[test]
 fn signs_wrap_at_the_least_number() {
     check_one("abs.s16 %d, %a;", ["s16"; 2], &edges(16), |a| u64::from((a as i16).wrapping_abs() as u16));
     check_one("abs.s32 %d, %a;", ["s32"; 2], &edges(32), |a| u64::from((a as i32).wrapping_abs() as u32));
