@@ -1,5 +1,5 @@
-//! Parses the dictionary in a custom call's `backend_config`, which is MLIR text: `{uplo = 76 : ui8,
-//! largest = true, name = "x", steps = array<i64: 1, 2>}`.
+//! Parses the dictionary in a custom call's `backend_config`, which is MLIR text: `{uplo = 76 :
+//! ui8, largest = true, name = "x", steps = array<i64: 1, 2>}`.
 
 use std::str::FromStr;
 

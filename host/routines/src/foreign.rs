@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use fusebox_core::hlo::{ArrayShape, ElementType, Layout, Op, Shape};
+use fusebox_core::hlo::{ArrayShape, Layout, Op, Shape};
 
 use crate::attributes::{Attributes, Value};
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers};
@@ -121,8 +121,9 @@ fn with_layouts(shapes: Vec<&ArrayShape>, layouts: Vec<Option<Layout>>) -> Resul
     }
     let mut layouts = layouts.into_iter();
     let shapes = shapes.into_iter().map(|shape| {
-        if shape.element_type.bits() < 8 && shape.element_type != ElementType::Pred {
-            return Err(Unsupported::new(format!("arrays of {} of a foreign function", shape.element_type)));
+        let element = shape.element_type;
+        if element.bits() < 8 && (element.is_integer() || element.is_float()) {
+            return Err(Unsupported::new(format!("arrays of {element} of a foreign function")));
         }
         let layout = layouts.next().flatten();
         let rank = layout.as_ref().map_or(shape.rank(), |layout| layout.minor_to_major.len());

@@ -1,8 +1,8 @@
 //! Makes every array row-major. After this pass, layouts have no meaning.
 //!
-//! Only `bitcast` and foreign functions depend on layouts. This pass expands a `bitcast` to transpose, reshape and
-//! transpose, and then drops every layout. Inputs and results are logical arrays, regardless of the
-//! layout that the entry states.
+//! Only `bitcast` and foreign functions depend on layouts. This pass expands a `bitcast` to
+//! transpose, reshape and transpose, and then drops every layout. Inputs and results are logical
+//! arrays, regardless of the layout that the entry states.
 
 use fusebox_core::hlo::{ArrayShape, InstrId, Instruction, Layout, Module, Op, Shape};
 use fusebox_edit::{Builder, Rewrite, rewrite};

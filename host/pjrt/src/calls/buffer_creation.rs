@@ -94,8 +94,8 @@ fn place(client: &Client, device: Reference<Device>, memory: Reference<Memory>) 
     memory.ok_or_else(|| Error::invalid(format!("there is no device {number}")))
 }
 
-/// Checks that a caller asks for no layout but the row-major one. A layout without dimensions is the
-/// usual one: JAX passes that of a key, which is a scalar, for the array of the key's numbers.
+/// Checks that a caller asks for no layout but the row-major one. A layout without dimensions is
+/// the usual one: JAX passes that of a key, which is a scalar, for the array of the key's numbers.
 fn check_layout(layout: *const MemoryLayout, dims: &[i64], element: usize) -> Answer {
     if layout.is_null() {
         return Ok(());

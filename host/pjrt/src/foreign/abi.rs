@@ -117,6 +117,9 @@ pub struct MetadataExtension {
 /// The kind of [`MetadataExtension`].
 pub const METADATA: i32 = 1;
 
+/// The number of booleans.
+pub const BOOLEAN: i32 = 1;
+
 /// Returns the number of an element type in the interface, or `None` if it has none.
 pub fn element_number(name: &str) -> Option<i32> {
     const NUMBERS: &[(&str, i32)] = &[

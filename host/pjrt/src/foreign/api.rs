@@ -301,8 +301,8 @@ unsafe extern "C" fn state_get(arguments: *mut StateArguments) -> *mut c_void {
     }
 }
 
-/// Tasks of foreign functions, which threads of their own run. Foreign functions may block a thread,
-/// so the threads of kernels do not run them.
+/// Tasks of foreign functions, which threads of their own run. Foreign functions may block a
+/// thread, so the threads of kernels do not run them.
 static TASKS: OnceLock<Sender<Task>> = OnceLock::new();
 
 struct Task {

@@ -6,8 +6,8 @@ use fusebox_core::hlo::{ArrayShape, ElementType};
 use fusebox_routines::{Value, number_bytes};
 
 use super::abi::{
-    ARRAY, ArrayAttribute, Arrays, AttributeList, BUFFER, Buffer, CALL_FRAME_SIZE, CallFrame, DICTIONARY, SCALAR,
-    STRING, ScalarAttribute, element_number,
+    ARRAY, ArrayAttribute, Arrays, AttributeList, BOOLEAN, BUFFER, Buffer, CALL_FRAME_SIZE, CallFrame, DICTIONARY,
+    SCALAR, STRING, ScalarAttribute, element_number,
 };
 use crate::abi::{Header, Text};
 
@@ -70,10 +70,10 @@ impl Attributes {
 
     fn add(&mut self, value: &Value) -> Result<(), String> {
         let (kind, value) = match value {
-            Value::Flag(flag) => (SCALAR, self.scalar(ElementType::Pred, &[u8::from(*flag)])?),
+            Value::Flag(flag) => (SCALAR, self.scalar(BOOLEAN, &[u8::from(*flag)])),
             Value::Number(element, text) => {
                 let bytes = number_bytes(*element, text).map_err(|error| error.to_string())?;
-                (SCALAR, self.scalar(*element, &bytes)?)
+                (SCALAR, self.scalar(number_of(*element)?, &bytes))
             }
             Value::Text(text) => (STRING, self.text(text).cast()),
             Value::Numbers(element, texts) => {
@@ -97,12 +97,12 @@ impl Attributes {
         Ok(())
     }
 
-    fn scalar(&mut self, element: ElementType, bytes: &[u8]) -> Result<*const c_void, String> {
+    fn scalar(&mut self, element: i32, bytes: &[u8]) -> *const c_void {
         let value = self.aligned(bytes);
-        let scalar = Box::new(ScalarAttribute { element: number_of(element)?, value });
+        let scalar = Box::new(ScalarAttribute { element, value });
         let address = (&raw const *scalar).cast();
         self.scalars.push(scalar);
-        Ok(address)
+        address
     }
 
     fn array(&mut self, element: ElementType, bytes: &[u8]) -> Result<*const c_void, String> {

@@ -194,7 +194,8 @@ pub unsafe extern "C" fn FuseboxRegisterForeignFunction(
     length
 }
 
-/// Asks a function for its version of the interface, and refuses versions that fusebox does not have.
+/// Asks a function for its version of the interface, and refuses versions that fusebox does not
+/// have.
 fn fits(handler: Handler) -> Result<(), String> {
     let mut metadata = Metadata {
         size: size_of::<Metadata>(),

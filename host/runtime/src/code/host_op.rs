@@ -60,7 +60,8 @@ impl LoadedHostOp {
         self.product.as_ref()
     }
 
-    /// Whether the operation must compute with subnormal numbers, although the program flushes them.
+    /// Whether the operation must compute with subnormal numbers, although the program flushes
+    /// them.
     pub fn needs_subnormals(&self) -> bool {
         self.routine.as_ref().is_some_and(|routine| routine.needs_subnormals())
     }
