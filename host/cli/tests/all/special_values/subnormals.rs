@@ -126,8 +126,8 @@ fn a_reciprocal_of_a_reciprocal_is_finite() {
     }
 }
 
-/// Checks a routine that solves `2x = b` for each line. The quotient is subnormal. Routines of linear
-/// algebra keep subnormal numbers on every target, because their algorithms depend on them.
+/// Checks a routine that solves `2x = b` for each line. The quotient is subnormal. Routines of
+/// linear algebra keep subnormal numbers on every target, because their algorithms depend on them.
 #[test]
 fn linear_algebra_keeps_subnormal_numbers() {
     let text = "HloModule m\nENTRY e {\n  b = f64[300,1] parameter(0)\n  two = f64[] constant(2)\n  \
