@@ -81,12 +81,12 @@ fn function<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>, draft: &mut Dr
         reader.location(cursor)?;
         Ok((name, of))
     })?;
-    let mut results = Vec::new();
+    let (mut results, mut res_attrs) = (Vec::new(), Vec::new());
     if cursor.eat("->") {
         if cursor.is_at("(") {
             results = cursor.list(["(", ")"], |cursor| {
                 let of = r#type(cursor)?;
-                optional_dictionary(cursor)?;
+                res_attrs.push(optional_dictionary(cursor)?);
                 Ok(of)
             })?;
         } else {
@@ -100,6 +100,7 @@ fn function<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>, draft: &mut Dr
     let function_type = Type::Function { inputs: inputs.into(), results: results.into() };
     draft.set("function_type", Attribute::Type(function_type));
     draft.set("arg_attrs", Attribute::List(arg_attrs.into()));
+    draft.set("res_attrs", Attribute::List(res_attrs.into()));
     draft.regions.push(reader.region(cursor, arguments, true)?);
     Ok(())
 }
