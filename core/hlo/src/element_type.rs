@@ -41,9 +41,9 @@ macro_rules! element_types {
                 match self { $(ElementType::$variant => $name,)* }
             }
 
-            /// Returns the number that XLA gives the type in protobuf messages.
-            #[cfg(feature = "proto")]
-            pub(crate) fn number(self) -> i32 {
+            /// Returns the number that XLA gives the type, in protobuf messages and in the
+            /// interface for foreign functions.
+            pub fn number(self) -> i32 {
                 match self { $(ElementType::$variant => $number,)* }
             }
 

@@ -12,7 +12,7 @@
 //! buffer       arrays of a client                          executable   programs of a client
 //! calls        the functions, by subject                   table        the functions, in order
 //! python       calls of Python functions by programs        progress     a line about long work
-//! recorder     executions that a profile records            workshop     explain, profile, ab, tune
+//! recorder     executions that a profile records            workshop     the tools for Python
 //! foreign      calls of functions that users register by `jax.ffi`
 //! sharding     divisions of arrays among devices           tiles      copies of parts of arrays
 //! ```

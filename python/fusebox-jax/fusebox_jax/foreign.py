@@ -6,6 +6,7 @@ A function is a capsule with the address of a C function, or a dictionary of cap
 from __future__ import annotations
 
 import ctypes
+import logging
 
 # Largest number of bytes of a message of an error.
 _MOST_MESSAGE = 1 << 12
@@ -13,7 +14,7 @@ _MOST_MESSAGE = 1 << 12
 _STAGES = ("instantiate", "prepare", "initialize", "execute")
 
 _library: ctypes.CDLL | None = None
-_refused: dict[str, str] = {}
+_logger = logging.getLogger(__name__)
 
 
 def install(library: str) -> None:
@@ -27,11 +28,10 @@ def install(library: str) -> None:
 
 
 def register(name: str | bytes, function, api_version: int) -> None:
-    """Registers a function. Functions of the older interface, without types, are left out: a
-    program that calls one of them is refused, and `refusal` says why."""
+    """Registers a function. Functions of the older interface, without types, are left out, and
+    fusebox refuses a program that calls one of them."""
     name = name.decode() if isinstance(name, bytes) else name
     if api_version != 1:
-        _refused[name] = "fusebox calls only functions of XLA's typed interface (api_version 1)"
         return
     capsules = function if isinstance(function, dict) else {"execute": function}
     stages = (ctypes.c_void_p * len(_STAGES))(*(_address(capsules.get(stage)) for stage in _STAGES))
@@ -39,12 +39,8 @@ def register(name: str | bytes, function, api_version: int) -> None:
     text = name.encode()
     length = _library.FuseboxRegisterForeignFunction(text, len(text), stages, message, _MOST_MESSAGE)
     if length:
-        _refused[name] = message.raw[:length].decode(errors="replace")
-
-
-def refusal(name: str) -> str | None:
-    """Returns the reason why a function could not be registered."""
-    return _refused.get(name)
+        reason = message.raw[:length].decode(errors="replace")
+        _logger.warning("fusebox: programs cannot call the foreign function %s: %s", name, reason)
 
 
 def _address(capsule) -> int | None:

@@ -54,6 +54,8 @@ def _share_rules(platform: str, library: str) -> None:
     class Rules(dict):
         """The rules of a platform, and for other primitives the present rules of cpus."""
 
+        fusebox = True
+
         def __contains__(self, primitive):
             return super().__contains__(primitive) or primitive in tables["cpu"]
 
@@ -61,7 +63,7 @@ def _share_rules(platform: str, library: str) -> None:
             return tables["cpu"][primitive]
 
     tables = mlir._platform_specific_lowerings
-    if not isinstance(tables[platform], dict) or type(tables[platform]).__name__ != "Rules":
+    if not getattr(tables[platform], "fusebox", False):
         tables[platform] = Rules(tables[platform])
 
 

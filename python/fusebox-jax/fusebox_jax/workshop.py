@@ -249,7 +249,8 @@ class Choice:
     instead_of: str
     # Time of the chosen emitter over the time without tuning.
     ratio: float
-    # "measured", "known" from the database, or "nobody" if no emitter computes the fusion correctly.
+    # "measured", "known" from the database, or "nobody" if no emitter computes the fusion
+    # correctly.
     origin: str
     # Everything that was measured.
     details: dict = dataclasses.field(repr=False)

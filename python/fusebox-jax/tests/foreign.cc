@@ -6,8 +6,8 @@
 
 namespace ffi = xla::ffi;
 
-// Adds `scale` times the sum of `weights` to each element, in the order of memory, and writes the position of
-// each element in memory.
+// Adds `scale` times the sum of `weights` to each element, in the order of memory, and writes the
+// position of each element in memory.
 static ffi::Error Affine(ffi::Buffer<ffi::F32> x, float scale, ffi::Span<const int64_t> weights, std::string_view mode,
                          ffi::Result<ffi::Buffer<ffi::F32>> y, ffi::Result<ffi::Buffer<ffi::S32>> positions) {
   if (mode != "add") {

@@ -187,7 +187,8 @@ class Ab(unittest.TestCase):
         self.assertNotIn("Kernels by stage", comparison.html)
 
     def test_the_arguments_are_the_inputs(self):
-        # A loop runs as often as the argument says, so that the time tells whether it was the input.
+        # A loop runs as often as the argument says, so that the time tells whether it was the
+        # input.
         def function(n, x):
             return jax.lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, jnp.sort(s[1]) * 0.5), (0, x))[1]
 

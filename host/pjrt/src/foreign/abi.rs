@@ -117,38 +117,8 @@ pub struct MetadataExtension {
 /// The kind of [`MetadataExtension`].
 pub const METADATA: i32 = 1;
 
-/// The number of booleans.
+/// The number of booleans as elements.
 pub const BOOLEAN: i32 = 1;
-
-/// Returns the number of an element type in the interface, or `None` if it has none.
-pub fn element_number(name: &str) -> Option<i32> {
-    const NUMBERS: &[(&str, i32)] = &[
-        ("pred", 1),
-        ("s8", 2),
-        ("s16", 3),
-        ("s32", 4),
-        ("s64", 5),
-        ("u8", 6),
-        ("u16", 7),
-        ("u32", 8),
-        ("u64", 9),
-        ("f16", 10),
-        ("f32", 11),
-        ("f64", 12),
-        ("c64", 15),
-        ("bf16", 16),
-        ("c128", 18),
-        ("f8e5m2", 19),
-        ("f8e4m3fn", 20),
-        ("f8e4m3b11fnuz", 23),
-        ("f8e5m2fnuz", 24),
-        ("f8e4m3fnuz", 25),
-        ("f8e4m3", 28),
-        ("f8e3m4", 29),
-        ("f8e8m0fnu", 33),
-    ];
-    NUMBERS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number)
-}
 
 #[cfg(test)]
 mod tests {

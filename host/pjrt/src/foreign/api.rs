@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::abi::{VERSION, Version};
+use super::abi::{INSTANTIATE, VERSION, Version};
 use crate::abi::{Header, Text};
 
 /// An error of a foreign function.
@@ -101,17 +101,22 @@ impl Future {
     }
 }
 
-/// The state that a function keeps for a call, by stage. The address of this object is the context
-/// of the call's frames.
-#[derive(Debug, Default)]
+/// The states that a function keeps, by stage, with the numbers of their types.
+pub type States = Mutex<HashMap<i32, (i64, State)>>;
+
+/// One execution of a call. The address of this object is the context of its frames.
+#[derive(Debug)]
 pub struct CallContext {
-    states: Mutex<HashMap<i32, (i64, State)>>,
-    run: AtomicI64,
+    /// The states of the call, which all its executions share.
+    of_call: Arc<States>,
+    /// The states of this execution.
+    own: States,
+    run: i64,
 }
 
 /// An object of a foreign function.
 #[derive(Debug)]
-struct State {
+pub struct State {
     object: *mut c_void,
     deleter: Option<Deleter>,
 }
@@ -130,9 +135,15 @@ impl Drop for State {
 
 impl CallContext {
     /// Begins an execution, which has a number of its own.
-    pub fn begin(&self) {
+    pub fn of(call: &Arc<States>) -> CallContext {
         static RUNS: AtomicI64 = AtomicI64::new(1);
-        self.run.store(RUNS.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        CallContext { of_call: call.clone(), own: States::default(), run: RUNS.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Returns the states of a stage. The first stage precedes all executions.
+    fn states(&self, stage: i32) -> MutexGuard<'_, HashMap<i32, (i64, State)>> {
+        let states = if stage == INSTANTIATE { &*self.of_call } else { &self.own };
+        states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -280,8 +291,7 @@ unsafe extern "C" fn state_set(arguments: *const StateArguments) -> *mut c_void 
     // and the state lives as long as the process.
     let deleter = types.iter().find(|(_, of)| of.number == number).and_then(|(_, of)| of.deleter);
     let state = State { object: arguments.state, deleter };
-    let mut states = context.states.lock().unwrap_or_else(PoisonError::into_inner);
-    states.insert(arguments.stage, (number, state));
+    context.states(arguments.stage).insert(arguments.stage, (number, state));
     std::ptr::null_mut()
 }
 
@@ -290,8 +300,7 @@ unsafe extern "C" fn state_get(arguments: *mut StateArguments) -> *mut c_void {
     let (arguments, context) = unsafe { (&mut *arguments, &*(*arguments).context) };
     // SAFETY: see above.
     let number = unsafe { *arguments.number };
-    let states = context.states.lock().unwrap_or_else(PoisonError::into_inner);
-    match states.get(&arguments.stage) {
+    match context.states(arguments.stage).get(&arguments.stage) {
         Some((of, state)) if *of == number => {
             arguments.state = state.object;
             std::ptr::null_mut()
@@ -378,7 +387,7 @@ unsafe extern "C" fn future_set_error(arguments: *const FutureArguments) -> *mut
 
 unsafe extern "C" fn run_number(arguments: *mut RunNumber) -> *mut c_void {
     // SAFETY: see above.
-    unsafe { (*arguments).run = (*(*arguments).context).run.load(Ordering::Relaxed) };
+    unsafe { (*arguments).run = (*(*arguments).context).run };
     std::ptr::null_mut()
 }
 

@@ -7,14 +7,9 @@ use fusebox_routines::{Value, number_bytes};
 
 use super::abi::{
     ARRAY, ArrayAttribute, Arrays, AttributeList, BOOLEAN, BUFFER, Buffer, CALL_FRAME_SIZE, CallFrame, DICTIONARY,
-    SCALAR, STRING, ScalarAttribute, element_number,
+    SCALAR, STRING, ScalarAttribute,
 };
 use crate::abi::{Header, Text};
-
-/// Returns the number of an element type, or the message that it has none.
-pub fn number_of(element: ElementType) -> Result<i32, String> {
-    element_number(element.name()).ok_or_else(|| format!("foreign functions have no elements of type {element}"))
-}
 
 /// Attributes in the form of the interface. The list refers to the other fields.
 #[derive(Default)]
@@ -73,15 +68,15 @@ impl Attributes {
             Value::Flag(flag) => (SCALAR, self.scalar(BOOLEAN, &[u8::from(*flag)])),
             Value::Number(element, text) => {
                 let bytes = number_bytes(*element, text).map_err(|error| error.to_string())?;
-                (SCALAR, self.scalar(number_of(*element)?, &bytes))
+                (SCALAR, self.scalar(element.number(), &bytes))
             }
             Value::Text(text) => (STRING, self.text(text).cast()),
             Value::Numbers(element, texts) => {
                 let numbers = texts.iter().map(|text| number_bytes(*element, text)).collect::<Result<Vec<_>, _>>();
                 let bytes = numbers.map_err(|error| error.to_string())?.concat();
-                (ARRAY, self.array(*element, &bytes)?)
+                (ARRAY, self.array(*element, &bytes))
             }
-            Value::Bytes(element, bytes) => (ARRAY, self.array(*element, bytes)?),
+            Value::Bytes(element, bytes) => (ARRAY, self.array(*element, bytes)),
             Value::Dictionary(entries) => {
                 let inner = Attributes::new(entries)?;
                 let list = Box::new(inner.list());
@@ -105,13 +100,13 @@ impl Attributes {
         address
     }
 
-    fn array(&mut self, element: ElementType, bytes: &[u8]) -> Result<*const c_void, String> {
+    fn array(&mut self, element: ElementType, bytes: &[u8]) -> *const c_void {
         let data = self.aligned(bytes);
         let count = bytes.len() / element.byte_size().max(1);
-        let array = Box::new(ArrayAttribute { element: number_of(element)?, count, data });
+        let array = Box::new(ArrayAttribute { element: element.number(), count, data });
         let address = (&raw const *array).cast();
         self.arrays.push(array);
-        Ok(address)
+        address
     }
 
     /// Returns the list, which is valid as long as this object.
@@ -136,19 +131,17 @@ pub struct ArrayList {
 
 impl ArrayList {
     /// Builds a list of arrays with these shapes and addresses. The shapes must outlive the list.
-    pub fn new(shapes: &[ArrayShape], addresses: &[*mut c_void]) -> Result<ArrayList, String> {
-        let arrays = shapes.iter().zip(addresses).map(|(shape, &data)| {
-            Ok(Buffer {
-                header: Header::of(size_of::<Buffer>()),
-                element: number_of(shape.element_type)?,
-                data,
-                rank: shape.dims.len() as i64,
-                dims: shape.dims.as_ptr(),
-            })
+    pub fn new(shapes: &[ArrayShape], addresses: &[*mut c_void]) -> ArrayList {
+        let arrays = shapes.iter().zip(addresses).map(|(shape, &data)| Buffer {
+            header: Header::of(size_of::<Buffer>()),
+            element: shape.element_type.number(),
+            data,
+            rank: shape.dims.len() as i64,
+            dims: shape.dims.as_ptr(),
         });
-        let arrays = arrays.collect::<Result<Vec<Buffer>, String>>()?;
+        let arrays: Vec<Buffer> = arrays.collect();
         let pointers = arrays.iter().map(|array| (&raw const *array).cast()).collect();
-        Ok(ArrayList { kinds: vec![BUFFER; arrays.len()], pointers, _arrays: arrays })
+        ArrayList { kinds: vec![BUFFER; arrays.len()], pointers, _arrays: arrays }
     }
 
     /// Returns the list, which is valid as long as this object.

@@ -17,7 +17,7 @@ use fusebox_routines::{ForeignCall, ForeignFunction, PreparedCall, Workers, regi
 use self::abi::{
     EXECUTE, Handler, INITIALIZE, INSTANTIATE, METADATA, Metadata, MetadataExtension, PREPARE, VERSION, Version,
 };
-use self::api::{CallContext, ForeignError, Future};
+use self::api::{CallContext, ForeignError, Future, States};
 use self::frame::{ArrayList, Attributes, frame};
 use crate::abi::Header;
 use crate::strides::{copy, dense};
@@ -46,11 +46,11 @@ impl ForeignFunction for Registered {
             operands: Layouts::new(&call.operands)?,
             results: Layouts::new(&call.results)?,
             attributes: Attributes::new(&call.attributes)?,
-            context: Box::default(),
+            states: Arc::default(),
         };
         if let Some(instantiate) = self.stages.instantiate {
-            let none = ArrayList::new(&[], &[])?;
-            prepared.stage(instantiate, INSTANTIATE, (&none, &none))?;
+            let none = ArrayList::new(&[], &[]);
+            prepared.stage(instantiate, INSTANTIATE, &CallContext::of(&prepared.states), (&none, &none))?;
         }
         Ok(Box::new(prepared))
     }
@@ -63,7 +63,8 @@ struct Prepared {
     operands: Layouts,
     results: Layouts,
     attributes: Attributes,
-    context: Box<CallContext>,
+    /// The states that the function keeps for all executions.
+    states: Arc<States>,
 }
 
 impl PreparedCall for Prepared {
@@ -87,13 +88,13 @@ impl PreparedCall for Prepared {
             result_addresses.push((address, scratch));
         }
         let addresses = |list: &[(*mut c_void, Option<Vec<u128>>)]| list.iter().map(|(it, _)| *it).collect::<Vec<_>>();
-        let operands = ArrayList::new(&self.operands.shapes, &addresses(&operand_addresses))?;
-        let result_list = ArrayList::new(&self.results.shapes, &addresses(&result_addresses))?;
-        self.context.begin();
+        let operands = ArrayList::new(&self.operands.shapes, &addresses(&operand_addresses));
+        let result_list = ArrayList::new(&self.results.shapes, &addresses(&result_addresses));
+        let context = CallContext::of(&self.states);
         let stages =
             [(self.stages.prepare, PREPARE), (self.stages.initialize, INITIALIZE), (Some(self.execute), EXECUTE)];
         for (handler, stage) in stages {
-            handler.map_or(Ok(()), |handler| self.stage(handler, stage, (&operands, &result_list)))?;
+            handler.map_or(Ok(()), |handler| self.stage(handler, stage, &context, (&operands, &result_list)))?;
         }
         for (at, (result, (address, scratch))) in results.iter_mut().zip(&result_addresses).enumerate() {
             if scratch.is_some() {
@@ -106,9 +107,14 @@ impl PreparedCall for Prepared {
 
 impl Prepared {
     /// Calls the function of a stage, and waits until it is done.
-    fn stage(&self, handler: Handler, stage: i32, arrays: (&ArrayList, &ArrayList)) -> Result<(), String> {
-        let context = (&raw const *self.context).cast_mut().cast();
-        let mut frame = frame(stage, context, arrays, &self.attributes);
+    fn stage(
+        &self,
+        handler: Handler,
+        stage: i32,
+        context: &CallContext,
+        arrays: (&ArrayList, &ArrayList),
+    ) -> Result<(), String> {
+        let mut frame = frame(stage, (&raw const *context).cast_mut().cast(), arrays, &self.attributes);
         // SAFETY: the frame has the form of the interface, and all its parts outlive the call.
         let error = unsafe { ForeignError::taken(handler(&raw mut frame)) };
         if let Some(error) = error {
@@ -132,7 +138,6 @@ struct Layouts {
 impl Layouts {
     fn new(shapes: &[ArrayShape]) -> Result<Layouts, String> {
         let strides = shapes.iter().map(|shape| {
-            frame::number_of(shape.element_type)?;
             let rows: Vec<i64> = (0..shape.rank() as i64).rev().collect();
             let order = shape.layout.as_ref().map(|layout| &layout.minor_to_major);
             let order: Vec<i64> =
@@ -209,8 +214,8 @@ fn fits(handler: Handler) -> Result<(), String> {
         next: std::ptr::null_mut(),
         metadata: &raw mut metadata,
     };
-    let (none, no_attributes) = (ArrayList::new(&[], &[])?, Attributes::new(&[])?);
-    let context = CallContext::default();
+    let (none, no_attributes) = (ArrayList::new(&[], &[]), Attributes::new(&[])?);
+    let context = CallContext::of(&Arc::default());
     let mut frame = frame(EXECUTE, (&raw const context).cast_mut().cast(), (&none, &none), &no_attributes);
     frame.header = Header::with_extension(frame.header.size, (&raw mut extension).cast());
     // SAFETY: the frame has the form of the interface, and asks for facts only.

@@ -2,7 +2,7 @@
 //! for the devices that it connects.
 //!
 //! ```text
-//! call      one collective operation: who sends what, and what each device receives
+//! call      one collective operation: its groups, the arrays of each device, and the results
 //! combine   the combination of arrays element by element
 //! pieces    parts of arrays along a dimension
 //! ```

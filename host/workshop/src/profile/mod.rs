@@ -1,8 +1,8 @@
 //! Measures the time of each step of a program.
 //!
 //! ```text
-//! compilation -> run step by step, many times -> Row per step: time, bytes, share of the roof, emitter
-//! facts.rs       a compilation -> facts about kernels that executables lack: work, predictions, lines
+//! compilation -> run step by step, many times -> Row per step: time, bytes, roof, emitter
+//! facts.rs       a compilation -> facts that executables lack: work, predictions, lines
 //! timed.rs       times of the runs of one program -> rows
 //! report.rs      the rows and the executed steps as data
 //! recording.rs   runs of several programs, as they come -> rows and a trace

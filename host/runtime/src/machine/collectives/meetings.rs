@@ -207,16 +207,16 @@ mod tests {
     fn groups_meet_independently_and_repeatedly() {
         let meetings = Meetings::new(Duration::from_secs(20));
         let sums = |device: i64| {
-            let (group, other) = if device < 2 { ([0, 1], 2) } else { ([2, 3], 0) };
+            let group = if device < 2 { [0, 1] } else { [2, 3] };
             let rounds = (0..50u8).map(|round| exchanged(&meetings, device, &group, round + device as u8).unwrap());
             let sums: Vec<u8> = rounds.collect();
             let all = exchanged(&meetings, device, &[0, 1, 2, 3], 1 << device).unwrap();
-            (sums, all, other)
+            (sums, all)
         };
         std::thread::scope(|scope| {
             let devices: Vec<_> = (0..4).map(|device| scope.spawn(move || sums(device))).collect();
             for (device, thread) in devices.into_iter().enumerate() {
-                let (sums, all, _) = thread.join().unwrap();
+                let (sums, all) = thread.join().unwrap();
                 let first = if device < 2 { 1 } else { 5 };
                 assert_eq!(sums, (0..50).map(|round| 2 * round + first).collect::<Vec<u8>>());
                 assert_eq!(all, 15);
@@ -234,27 +234,20 @@ mod tests {
 
     #[test]
     fn a_failure_and_an_end_reach_waiting_devices() {
-        let meetings = Meetings::new(Duration::from_secs(20));
-        let waiting = |fail: &(dyn Fn() + Sync)| {
+        /// Returns the message that device 0 gets, which waits for device 1 when `event` happens.
+        fn waiting(meetings: &Meetings, event: &(dyn Fn() + Sync)) -> String {
             std::thread::scope(|scope| {
-                let thread = scope.spawn(|| message(exchanged(&meetings, 0, &[0, 1], 1)));
+                let thread = scope.spawn(|| message(exchanged(meetings, 0, &[0, 1], 1)));
                 std::thread::sleep(Duration::from_millis(20));
-                fail();
+                event();
                 thread.join().unwrap()
             })
-        };
-        let text = waiting(&|| meetings.end(1));
+        }
+        let meetings = Meetings::new(Duration::from_secs(20));
+        let text = waiting(&meetings, &|| meetings.end(1));
         assert_eq!(text, "device 0 waits for device 1, but device 1 has executed everything without this operation");
         let meetings = Meetings::new(Duration::from_secs(20));
-        let waiting = |fail: &(dyn Fn() + Sync)| {
-            std::thread::scope(|scope| {
-                let thread = scope.spawn(|| message(exchanged(&meetings, 0, &[0, 1], 1)));
-                std::thread::sleep(Duration::from_millis(20));
-                fail();
-                thread.join().unwrap()
-            })
-        };
-        let text = waiting(&|| meetings.fail(1, RunError::Memory { bytes: 5 }));
+        let text = waiting(&meetings, &|| meetings.fail(1, RunError::Memory { bytes: 5 }));
         assert_eq!(text, "device 1 failed: 5 bytes of memory are not available");
         assert_eq!(meetings.failure(), Some(RunError::Memory { bytes: 5 }));
         assert!(exchanged(&meetings, 2, &[2], 1).is_err());
