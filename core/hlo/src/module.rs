@@ -188,6 +188,19 @@ impl Module {
         instruction.user_line().unwrap_or_else(|| self.source_file.clone())
     }
 
+    /// Returns the line from which an instruction comes, and the name of its file: the line of the
+    /// user's program if the metadata name it, else the line of the module's text.
+    pub fn line_of<'m>(&'m self, instruction: &'m Instruction) -> Option<(&'m str, u32)> {
+        let metadata = instruction.extra.as_ref().and_then(|extra| extra.metadata.as_ref());
+        let of_user = metadata.map_or(("", 0), |it| (it.source_file.as_str(), it.source_line));
+        let of_text = (self.source_file.as_str(), instruction.span.line.into());
+        let known = |(file, line): (&'m str, i64)| {
+            let line = u32::try_from(line).ok().filter(|&line| line > 0 && !file.is_empty())?;
+            Some((file, line))
+        };
+        known(of_user).or_else(|| known(of_text))
+    }
+
     /// The computation to run.
     pub fn entry_computation(&self) -> Option<&Computation> {
         self.entry.and_then(|id| self.computations.get(id.index()))

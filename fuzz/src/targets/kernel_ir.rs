@@ -67,6 +67,7 @@ fn of(program: &Source, target: &Machine, device: &DeviceDescription) -> Vec<Ker
                 arguments: bytes.into_iter().map(argument).collect(),
                 launch: kernel.plan.launch,
                 shared_bytes: kernel.plan.shared_bytes,
+                origins: fusebox_lowering::Origins::default(),
             };
             let text = kernel.functions.iter().map(ToString::to_string).collect();
             Kernel { source, text, target: target.clone() }

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fusebox_core::emitter::WriteMode;
-use fusebox_core::hlo::Shape;
+use fusebox_core::hlo::{Instruction, Module, Shape};
 use fusebox_core::ir::Function;
 use fusebox_lowering::{
-    Argument, Code, Composite, KernelSource, LoweringError, NoStages, Rewritten, Stage, Stages, Step, Target,
+    Argument, Code, Composite, KernelSource, LoweringError, NoStages, Origin, Origins, Rewritten, Stage, Stages, Step,
+    Target,
 };
 use fusebox_runtime::{Access, KernelArgument, KernelImage};
 use fusebox_thunks::all;
@@ -247,7 +248,22 @@ pub fn source(kernel: &Selected, target: &Target) -> KernelSource {
         arguments,
         launch: kernel.plan.launch,
         shared_bytes: kernel.plan.shared_bytes,
+        origins: if target.states_origins() { origins(&fusion.module) } else { Origins::default() },
     }
+}
+
+/// Returns the places from which the instructions of a fusion come. Leaves out instructions whose
+/// name occurs in several computations.
+fn origins(module: &Module) -> Origins {
+    let all = || module.computations.iter().flat_map(|computation| &computation.instructions);
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    all().for_each(|instruction| *counts.entry(instruction.name.as_str()).or_default() += 1);
+    let of_instruction = |instruction: &Instruction| {
+        let (file, line) = module.line_of(instruction)?;
+        Some((instruction.name.clone(), Origin { file: file.to_owned(), line }))
+    };
+    let unique = all().filter(|instruction| counts.get(instruction.name.as_str()) == Some(&1));
+    unique.filter_map(of_instruction).collect::<BTreeMap<_, _>>().into()
 }
 
 /// Returns the numbers of the arguments that may share memory: outputs whose initial value is a

@@ -14,7 +14,7 @@ use fusebox_core::emitter::LaunchDimensions;
 use fusebox_core::ir::{Attribute, FastMath, Function, Region};
 
 use crate::error::{Diagnostic, LoweringError};
-use crate::{Argument, KernelSource, mlir};
+use crate::{Argument, KernelSource, Origins, mlir};
 
 const LAUNCH: &str = "fusebox.launch";
 const SHARED_BYTES: &str = "fusebox.shared_bytes";
@@ -94,6 +94,7 @@ pub fn read_kernel(name: &str, text: &str, wanted: Option<&str>) -> Result<Kerne
             threads_per_block: u32::try_from(launch[1]).unwrap_or(1),
         },
         shared_bytes: shared.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(SHARED_BY_DEFAULT),
+        origins: Origins::default(),
         functions: if wanted.is_some() { called_by(&functions, entry) } else { functions },
     })
 }

@@ -28,6 +28,9 @@ mod verify;
 mod word_products;
 mod write;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 pub use composite::{Batch, Composite, Step};
@@ -64,6 +67,21 @@ pub struct KernelSource {
     pub launch: fusebox_core::emitter::LaunchDimensions,
     /// Shared memory of a block in bytes. The block's tiles must fit into this memory.
     pub shared_bytes: u32,
+    /// Where HLO instructions come from. Code for NVIDIA's GPUs states these places.
+    pub origins: Origins,
+}
+
+/// The places in the user's program from which HLO instructions come. The key is the name of an
+/// instruction, without `%`.
+pub type Origins = Arc<BTreeMap<String, Origin>>;
+
+/// A line of the user's program: of a program in Python if it is known, else of HLO text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Name of the file.
+    pub file: String,
+    /// Number of the line; the first is 1.
+    pub line: u32,
 }
 
 /// Result of a compilation.
@@ -153,6 +171,7 @@ impl KernelSource {
             blocks: self.launch.blocks,
             threads: self.launch.threads_per_block,
             shared_bytes: u64::from(self.shared_bytes),
+            origins: Some(&self.origins),
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) const VARIANTS: &str = "vector-function-abi-variant";
 
 /// Pseudo-kernel for error messages.
 pub(crate) const LIBRARY: Facts<'static> =
-    Facts { name: "math library", arguments: &[], blocks: 1, threads: 1, shared_bytes: 0 };
+    Facts { name: "math library", arguments: &[], blocks: 1, threads: 1, shared_bytes: 0, origins: None };
 
 /// Cache of lowered definitions.
 pub(crate) struct Definitions<'t> {

@@ -97,8 +97,11 @@ fn started<'i>(info: &'i TargetInfo, stages: &dyn Stages) -> Result<(Machine, Ba
     }
     let checked = (info.backend.check)(info).and_then(|()| Machine::new(&info.backend, info.math.flushes));
     let machine = checked.map_err(refused)?;
-    let module = Module::new("kernels");
+    let mut module = Module::new("kernels");
     machine.prepare(&module);
+    if info.states_origins {
+        module.record_lines();
+    }
     Ok((machine, BatchModule::new(module, info, stages)))
 }
 
@@ -217,6 +220,7 @@ fn generate(
     if let Some(text) = batch.dialect_text() {
         stages.stage(Stage::LlvmDialect, text);
     }
+    batch.llvm().finish_lines();
     if stages.wants(Stage::LlvmUnoptimized) {
         stages.stage(Stage::LlvmUnoptimized, &batch.llvm().text());
     }

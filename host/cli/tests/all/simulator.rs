@@ -138,6 +138,7 @@ impl KernelFile {
             arguments: self.arguments.iter().map(argument).collect(),
             launch: self.launch,
             shared_bytes: self.shared_bytes,
+            origins: fusebox_lowering::Origins::default(),
         };
         let code = compile(&[source], &Target::simt(), &mut NoStages).map_err(|e| e.to_string())?;
         let Code::Object { bytes, sites } = code else { panic!("not an object") };

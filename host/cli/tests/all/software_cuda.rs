@@ -82,6 +82,27 @@ ENTRY main {
     );
 }
 
+/// Checks that the code states the instruction of each access, and its line in Python or in HLO text.
+#[test]
+fn code_names_the_instructions() {
+    let place = Workplace::with_module(
+        "HloModule m
+ENTRY main {
+  a = f32[64,96] parameter(0)
+  e = f32[64,96] exponential(a), metadata={op_name=\"exp\" source_file=\"model.py\" source_line=12}
+  b = f32[64,96] parameter(1)
+  s = f32[64,96] sine(b)
+  ROOT r = (f32[64,96], f32[64,96]) tuple(e, s)
+}
+",
+    );
+    let ptx = place.run(&["compile", "m.hlo", "--target", "sm_90"]).succeeded();
+    for file in ["\"HLO instruction %e, model.py\"", "\"HLO instruction %s, m.hlo\""] {
+        assert!(ptx.contains(file), "{ptx}");
+    }
+    assert!(ptx.contains(" 12 0\n") && ptx.contains(" 6 0\n"), "{ptx}");
+}
+
 /// A loop of five to seven iterations. Its body is a sequence of kernels, which becomes a graph in
 /// the second iteration.
 const LOOP: &str = "HloModule m

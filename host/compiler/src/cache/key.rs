@@ -37,7 +37,7 @@ pub fn of_code(batch: &Batch<'_>, target: &Target) -> Result<Key, String> {
     for kernel in batch.kernels {
         let is_inner = batch.inner.contains(&kernel.entry);
         let launch = (kernel.launch, kernel.shared_bytes, is_inner);
-        key = key.and(&kernel.entry).and(format!("{:?} {launch:?}", kernel.arguments));
+        key = key.and(&kernel.entry).and(format!("{:?} {launch:?} {:?}", kernel.arguments, kernel.origins));
         // `{:#}` also prints source locations, which the simulator reports.
         key = kernel.functions.iter().fold(key, |key, function| key.and(format!("{function:#}")));
     }

@@ -11,6 +11,7 @@ use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMDiagnosticSeverity, LLVMLinkage};
 
+use super::lines::Lines;
 use super::{Bb, Ty, Val};
 
 type Intrinsics = HashMap<(String, Vec<usize>), (Val, Ty)>;
@@ -22,6 +23,8 @@ pub(crate) struct Module {
     pub(super) builder: LLVMBuilderRef,
     /// Intrinsics and their signatures. The key is the intrinsic's name and types.
     intrinsics: RefCell<Intrinsics>,
+    /// Source locations, if the module records them.
+    pub(super) lines: Option<Lines>,
     /// Errors that LLVM reported. The box keeps their address fixed, because the context's handler
     /// has a pointer to them.
     faults: Box<Faults>,
@@ -71,7 +74,7 @@ impl Module {
             LLVMContextSetDiagnosticHandler(context, Some(keep_errors), (&raw const *faults).cast_mut().cast());
             let module = LLVMModuleCreateWithNameInContext(c_string(name).as_ptr(), context);
             let builder = LLVMCreateBuilderInContext(context);
-            Module { context, module, builder, intrinsics: RefCell::default(), faults }
+            Module { context, module, builder, intrinsics: RefCell::default(), lines: None, faults }
         }
     }
 
@@ -412,6 +415,7 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
+        self.lines = None;
         // SAFETY: builder, module and context were created together; each is disposed of once, the
         // context last.
         unsafe {

@@ -45,6 +45,8 @@ pub(crate) struct Facts<'k> {
     pub(crate) threads: u32,
     /// Shared memory that the plan requests, in bytes.
     pub(crate) shared_bytes: u64,
+    /// Where HLO instructions come from. The math library has no such places.
+    pub(crate) origins: Option<&'k crate::Origins>,
 }
 
 impl Facts<'_> {

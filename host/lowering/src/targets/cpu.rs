@@ -52,6 +52,7 @@ pub(super) fn info() -> TargetInfo {
         buffer_alignment: 64,
         several_modules: true,
         index_bits: 64,
+        states_origins: false,
         reports_accesses: false,
         marks_invariant_loads: false,
         global_space: 0,

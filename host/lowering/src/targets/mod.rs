@@ -168,6 +168,11 @@ impl Target {
         self.0.buffer_alignment
     }
 
+    /// Whether the code states the places from which its instructions come.
+    pub fn states_origins(&self) -> bool {
+        self.0.states_origins
+    }
+
     /// Whether composites can be compiled as functions.
     pub fn takes_composites(&self) -> bool {
         self.0.is_cpu()
@@ -211,6 +216,8 @@ pub(crate) struct TargetInfo {
     pub(crate) several_modules: bool,
     /// Width in bits of an index whose range fits 32 bits.
     pub(crate) index_bits: u32,
+    /// Whether the code states the places from which its instructions come.
+    pub(crate) states_origins: bool,
     /// Whether every memory access is reported to the simulator.
     pub(crate) reports_accesses: bool,
     /// Whether loads from read-only buffers are marked, so that they may use the read-only cache.

@@ -75,6 +75,7 @@ pub(super) fn info(capability: u32) -> TargetInfo {
             features: String::new(),
             without: &[],
         },
+        states_origins: true,
         converts_bf16: capability >= 80,
         atomics: Atomics {
             bytes: 8,

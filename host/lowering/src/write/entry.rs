@@ -78,6 +78,7 @@ fn on_gpu<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &Fa
     if let (Some((name, value)), true) = (gpu.many_registers, entry.attribute(MANY_REGISTERS).is_some()) {
         llvm.add_string_attribute(function, name, value);
     }
+    llvm.begin_lines(function, facts.name);
     define(translation, entry, function, Ids { facts, parameters: None })
 }
 

@@ -84,6 +84,7 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         let Some((end, operations)) = region.operations.split_last() else { return Ok(Vec::new()) };
         for op in operations {
             self.current = Some(op);
+            self.locate(op);
             self.operation(op)?;
         }
         self.current = Some(end);

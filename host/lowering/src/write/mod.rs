@@ -7,6 +7,7 @@ mod composite;
 mod control;
 mod entry;
 mod function;
+mod lines;
 mod math;
 mod memory;
 mod simulator;
@@ -17,6 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use fusebox_core::ir::{Function, Operation};
 
+use crate::Origins;
 use crate::error::{LoweringError, Unsupported};
 use crate::hints::only_reads;
 use crate::llvm::{Module, Ty, Val};
@@ -54,6 +56,8 @@ pub(crate) struct Translation<'t> {
     past_caches: bool,
     /// Number of rows, and bytes of a row, of the current kernel's tile registers.
     tile_shape: Option<[i64; 2]>,
+    /// Where the instructions of the current kernel come from.
+    origins: Origins,
 }
 
 /// A kernel that composites may call.
@@ -102,6 +106,7 @@ impl<'t> Translation<'t> {
             sites: Vec::new(),
             past_caches: false,
             tile_shape: None,
+            origins: Origins::default(),
         }
     }
 
@@ -119,6 +124,7 @@ impl<'t> Translation<'t> {
         let callees: Vec<&Function> = callees.iter().filter(|callee| library::symbol(&callee.name).is_none()).collect();
         self.own.clear();
         self.tile_shape = None;
+        self.origins = facts.origins.cloned().unwrap_or_default();
         self.is_math_called = self.definitions.are_called(kernel)?;
         for callee in &callees {
             self.declare(callee).map_err(|reason| failed((None, reason)))?;
@@ -133,8 +139,10 @@ impl<'t> Translation<'t> {
         }
         for callee in callees {
             let Some(declared) = self.own.get(&callee.name).cloned() else { continue };
+            self.llvm.begin_lines(declared.function, &callee.name);
             self.define(callee, &declared, None).map_err(failed)?;
         }
+        self.llvm.end_lines();
         Ok(())
     }
 

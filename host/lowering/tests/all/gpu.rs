@@ -1,7 +1,9 @@
 //! Checks the text of kernels for GPUs. Does not run the kernels.
 
+use std::collections::BTreeMap;
+
 use crate::jit::{KernelSource, assemble, compile, contains_in_order, source};
-use fusebox_lowering::{Code, LoweringError, NoStages, Target};
+use fusebox_lowering::{Code, LoweringError, NoStages, Origin, Target};
 
 /// Returns a kernel in which each thread computes eight elements. They form two groups of four
 /// contiguous elements.
@@ -144,4 +146,31 @@ fn every_card_is_known() {
         let text = ptx(&vectorized(1 << 12), capability, None);
         assert!(text.contains(&format!(".target sm_{capability}")), "{capability}:\n{text}");
     }
+}
+
+/// Returns the lines of PTX that are not directives of source locations.
+fn without_origins(text: &str) -> Vec<&str> {
+    let is_origin =
+        |line: &str| [".loc", ".file", ".section", "$L__tmp", "$L__func_"].iter().any(|start| line.starts_with(start));
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_origin(line)).collect()
+}
+
+/// Checks that PTX names the HLO instruction of each access, and that this changes nothing else.
+#[test]
+fn accesses_name_their_instructions() {
+    let mut kernel = vectorized(65536);
+    let plain = ptx(&kernel, 90, None);
+    for (operation, place) in [("extract", "exp.1"), ("insert", "odd \\\"name\\\"")] {
+        let start = kernel.functions.find(operation).unwrap();
+        let end = start + kernel.functions[start..].find('\n').unwrap();
+        kernel.functions.insert_str(end, &format!(" loc(\"{place}\")"));
+    }
+    let origin = Origin { file: "model.py".into(), line: 12 };
+    kernel.origins = std::iter::once(("exp.1".to_owned(), origin)).collect::<BTreeMap<_, _>>().into();
+    let text = ptx(&kernel, 90, None);
+    contains_in_order(&text, &[".loc\t2 12 0", "ld.global.nc.v4.b32", ".loc\t3 1 0", "st.global.v4.b32"]);
+    let files = [".file\t2 \"HLO instruction %exp.1, model.py\"", ".file\t3 \"HLO instruction %odd 'name'\""];
+    contains_in_order(&text, &files);
+    assert!(without_origins(&plain) == without_origins(&text), "{plain}\n{text}");
+    assemble(&text, 90);
 }

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 
 use fusebox_core::emitter::LaunchDimensions;
-use fusebox_lowering::{Argument, Code, LoweringError, Stage, Stages, Target};
+use fusebox_lowering::{Argument, Code, LoweringError, Origins, Stage, Stages, Target};
 use llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use llvm_sys::error::{LLVMErrorRef, LLVMGetErrorMessage};
 use llvm_sys::orc2::lljit::*;
@@ -111,6 +111,7 @@ pub struct KernelSource {
     pub arguments: Vec<Argument>,
     pub launch: LaunchDimensions,
     pub shared_bytes: u32,
+    pub origins: Origins,
 }
 
 /// Reads the kernels and compiles them.
@@ -126,6 +127,7 @@ pub fn read(kernels: &[KernelSource]) -> Result<Vec<fusebox_lowering::KernelSour
             arguments: kernel.arguments.clone(),
             launch: kernel.launch,
             shared_bytes: kernel.shared_bytes,
+            origins: kernel.origins.clone(),
         })
     };
     kernels.iter().map(read).collect()
@@ -146,6 +148,7 @@ pub fn source(name: &str, functions: &str, sizes: &[u64], outputs: usize, blocks
         arguments: sizes.iter().enumerate().map(argument).collect(),
         launch: LaunchDimensions { blocks, threads_per_block: threads },
         shared_bytes: 48 << 10,
+        origins: Origins::default(),
     }
 }
 

@@ -15,17 +15,39 @@ func.func @k(%a: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {fusebox.entry, fu
 }
 // -----
 ; Function Attrs: nounwind
-define ptx_kernel void @k(ptr addrspace(1) %0, ptr addrspace(1) %1) #0 {
-  %3 = load float, ptr addrspace(1) %0, align 4
-  %4 = load i32, ptr addrspace(1) %0, align 4
-  %5 = fadd reassoc nsz float %3, %3
-  %6 = fmul float %5, %3
-  %7 = add nsw i32 %4, %4
-  %8 = mul i32 %7, %4
-  %9 = sitofp i32 %8 to float
-  %10 = fdiv float %6, %9
-  store float %10, ptr addrspace(1) %1, align 4
-  ret void
+define ptx_kernel void @k(ptr addrspace(1) %0, ptr addrspace(1) %1) #0 !dbg !3 {
+  %3 = load float, ptr addrspace(1) %0, align 4, !dbg !7
+  %4 = load i32, ptr addrspace(1) %0, align 4, !dbg !10
+  %5 = fadd reassoc nsz float %3, %3, !dbg !11
+  %6 = fmul float %5, %3, !dbg !12
+  %7 = add nsw i32 %4, %4, !dbg !13
+  %8 = mul i32 %7, %4, !dbg !14
+  %9 = sitofp i32 %8 to float, !dbg !15
+  %10 = fdiv float %6, %9, !dbg !16
+  store float %10, ptr addrspace(1) %1, align 4, !dbg !17
+  ret void, !dbg !17
 }
 
 attributes #0 = { nounwind "nvvm.reqntid"="128" }
+
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2}
+
+!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, producer: "fusebox", isOptimized: true, runtimeVersion: 0, emissionKind: DebugDirectivesOnly, splitDebugInlining: false)
+!1 = !DIFile(filename: "kernels", directory: "")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = distinct !DISubprogram(name: "k", linkageName: "k", scope: !4, file: !4, type: !5, spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!4 = !DIFile(filename: "k", directory: "")
+!5 = !DISubroutineType(types: !6)
+!6 = !{}
+!7 = !DILocation(line: 5, column: 8, scope: !8)
+!8 = !DILexicalBlockFile(scope: !3, file: !9, discriminator: 0)
+!9 = !DIFile(filename: "flags_of_arithmetic.mlir", directory: "")
+!10 = !DILocation(line: 6, column: 8, scope: !8)
+!11 = !DILocation(line: 7, column: 11, scope: !8)
+!12 = !DILocation(line: 8, column: 13, scope: !8)
+!13 = !DILocation(line: 9, column: 12, scope: !8)
+!14 = !DILocation(line: 10, column: 15, scope: !8)
+!15 = !DILocation(line: 11, column: 12, scope: !8)
+!16 = !DILocation(line: 12, column: 8, scope: !8)
+!17 = !DILocation(line: 13, column: 3, scope: !8)

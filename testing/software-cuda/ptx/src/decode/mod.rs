@@ -133,7 +133,8 @@ impl<'t> Decoder<'t> {
                 }
             }
             Statement::Targets(name, labels) => drop(self.tables.insert(name, labels.clone())),
-            Statement::Location(file, line) => self.location = Some((*file, *line)),
+            // Line 0 means that the source is not known.
+            Statement::Location(file, line) => self.location = (*line > 0).then_some((*file, *line)),
             Statement::Pragma(text, line) => self.pragma(text, *line)?,
             Statement::Registers(ty, names, line) => {
                 names.iter().try_for_each(|(name, count)| self.names.declare(*ty, name, *count, *line))?;

@@ -55,6 +55,7 @@ impl<'t> Tokens<'t> {
                     }
                     file.sources.push((number, name));
                 }
+                "section" => self.section()?,
                 "visible" | "extern" | "weak" => {}
                 "entry" => file.functions.push(self.function(line)?),
                 "func" => return self.error("functions that are not kernels are not supported"),
@@ -66,6 +67,19 @@ impl<'t> Tokens<'t> {
             }
         }
         Ok(file)
+    }
+
+    /// Skips a section of debug information, which is data.
+    fn section(&mut self) -> Result<(), LoadError> {
+        self.dotted()?;
+        self.sign(b'{')?;
+        while !self.has(b'}')? {
+            if self.token == Token::End {
+                return self.error("a section has no end");
+            }
+            self.next()?;
+        }
+        Ok(())
     }
 
     fn function(&mut self, line: u32) -> Result<Function<'t>, LoadError> {

@@ -194,7 +194,12 @@ fn launches_that_do_not_fit_the_kernel() {
 /// Checks that a fault names the source location that the text states.
 #[test]
 fn faults_name_the_source() {
-    let text = kernel(0, "", ".loc 1 12 3\ntrap;").replace(".visible", ".file 1 \"model.hlo\"\n.visible");
-    let fault = Card::new().run(&text, 1, 1, &[]).unwrap_err();
-    assert_eq!(fault.place.unwrap().source.as_deref(), Some("model.hlo:12"));
+    let source = |body: &str| {
+        let text = kernel(0, "", body).replace(".visible", ".file 1 \"model.hlo\"\n.visible");
+        let text = text + ".section .debug_macinfo { }\n.file 2 \"HLO instruction %a.1, b.py\"\n";
+        Card::new().run(&text, 1, 1, &[]).unwrap_err().place.unwrap().source
+    };
+    assert_eq!(source(".loc 1 12 3\ntrap;").as_deref(), Some("model.hlo:12"));
+    assert_eq!(source(".loc 2 7 0\ntrap;").as_deref(), Some("HLO instruction %a.1, b.py:7"));
+    assert_eq!(source(".loc 1 12 3\nmov.u32 %t0, 1;\n.loc 1 0 0\ntrap;"), None);
 }
