@@ -5,6 +5,7 @@ mod carry;
 mod compare;
 mod convert;
 mod copies;
+mod demand;
 mod float;
 mod flow;
 mod group;
@@ -23,8 +24,8 @@ use std::sync::Arc;
 use crate::code::{Access, Code, Constant, CopyStep, GroupStep, Guard, Kind, Matrix, PhaseStep, Step, Tracked};
 use crate::error::LoadError;
 use crate::fault::Space;
-use crate::numbers::integer::mask;
 use crate::text::{Function, Instruction, Operand, Statement, Variable};
+use demand::{Passed, Reading};
 use flow::Flow;
 use names::{Names, Slot};
 use reader::{Reader, Uses};
@@ -60,6 +61,8 @@ struct Draft<'t> {
     step: Step,
     guard: Option<Guard>,
     uses: Uses,
+    /// The bits that the instruction passes on, as [`demand::passed`] returns them.
+    passed: Option<Vec<Passed>>,
     targets: Vec<&'t str>,
 }
 
@@ -194,25 +197,21 @@ impl<'t> Decoder<'t> {
         }
         let class = Some(instruction::class(instruction.mnemonic, &instruction.modifiers));
         let step = Step { guard, kind, line: instruction.line, class, location: self.location };
-        self.drafts.push(Draft { step, guard, uses, targets });
+        let passed = demand::passed(instruction, &self.names);
+        self.drafts.push(Draft { step, guard, uses, passed, targets });
         Ok(())
     }
 
-    /// Marks elements of loads that no instruction reads. LLVM loads a vector of four for an array
-    /// of three, and the bytes of the fourth may be anything.
-    fn forget_unread_elements(&mut self) {
-        let read: HashSet<Slot> = self.drafts.iter().flat_map(|draft| draft.uses.reads.iter().copied()).collect();
+    /// Marks bytes of loads that decide nothing. LLVM loads a vector of four for an array of three,
+    /// and the bytes of the fourth may be anything.
+    fn forget_idle_bytes(&mut self) {
+        let read = |draft: &'_ Draft<'t>| (draft.uses.reads.clone(), draft.passed.clone());
+        let code: Vec<_> = self.drafts.iter().map(read).collect();
+        let code: Vec<Reading> = code.iter().map(|(reads, passed)| Reading { reads, passed }).collect();
+        let deciding = demand::deciding(&code, self.names.registers.len());
         for draft in &mut self.drafts {
             let Kind::Load(access) = &mut draft.step.kind else { continue };
-            let is_read = |element: &Option<u32>| element.is_some_and(|it| read.contains(&Slot::Register(it)));
-            if access.elements.len() == 1 || !access.elements.iter().any(is_read) {
-                continue;
-            }
-            let bytes = access.bytes;
-            let of_element = |number: usize| mask(bytes) << (number as u32 * bytes);
-            let numbers = (0..access.elements.len()).filter(|number| is_read(&access.elements[*number]));
-            let used = numbers.fold(0, |all, number| all | of_element(number));
-            if used != mask(bytes * access.elements.len() as u32) {
+            if let Some(used) = demand::deciding_bytes(access, &deciding) {
                 access.used = Some(access.used.unwrap_or(u64::MAX) & used);
             }
         }
@@ -220,7 +219,7 @@ impl<'t> Decoder<'t> {
 
     /// Resolves labels, and adds the checks that need knowledge of the control flow.
     fn finish(mut self, function: &Function, text: &Arc<str>, reserved: u32) -> Result<Decoded, LoadError> {
-        self.forget_unread_elements();
+        self.forget_idle_bytes();
         let labels = &self.labels;
         let end = self.drafts.len();
         let resolved = |draft: &Draft| {

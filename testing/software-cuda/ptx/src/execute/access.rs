@@ -8,6 +8,7 @@ use crate::code::{Access, Atomic, LANES, LOCAL_WINDOW, Lanes, SHARED_WINDOW, WIN
 use crate::counts::{Counts, Traffic};
 use crate::fault::{FaultKind, Space};
 use crate::memory::Session;
+use crate::numbers::integer::mask;
 use crate::shadow::{Actor, Conflict, Page, PageConflict, WARPS};
 use crate::works::Work;
 
@@ -276,6 +277,16 @@ fn traffic<'r>(reach: &'r mut Reach, direction: Direction) -> &'r mut Traffic {
     }
 }
 
+/// Returns the runs of ones of a mask.
+fn runs(mut mask: u64) -> impl Iterator<Item = Range<usize>> {
+    std::iter::from_fn(move || {
+        let start = mask.trailing_zeros();
+        let length = mask.checked_shr(start)?.trailing_ones();
+        mask &= u64::MAX.checked_shl(start + length).unwrap_or(0);
+        Some(start as usize..(start + length) as usize)
+    })
+}
+
 /// Checks an access to bytes of a page, and moves the bytes.
 #[inline(always)]
 fn move_elements(
@@ -290,8 +301,8 @@ fn move_elements(
     match (direction, access.used) {
         (Direction::Read, None) => page.note_read(start..start + bytes * count, by)?,
         (Direction::Read, Some(used)) => {
-            for at in (0..bytes * count).filter(|at| used >> at & 1 == 1) {
-                page.note_read(start + at..start + at + 1, by)?;
+            for run in runs(used & mask((bytes * count) as u32)) {
+                page.note_read(start + run.start..start + run.end, by)?;
             }
         }
         (Direction::Write, _) => page.note_write(start..start + bytes * count, by)?,
@@ -396,7 +407,10 @@ fn transfer_local(
             let range = start..start + bytes;
             if direction == Direction::Write {
                 warp.local_written[range.clone()].fill(true);
-            } else if let Some(at) = warp.local_written[range.clone()].iter().position(|written| !written) {
+            } else if let Some(at) = range.clone().position(|at| {
+                let byte = at - lane * size - address as usize;
+                !warp.local_written[at] && access.used.unwrap_or(u64::MAX) >> byte & 1 == 1
+            }) {
                 let address = address + (number * bytes + at) as u64;
                 return Err(Stop { lane, kind: FaultKind::Uninitialized { space: Space::Local, address } });
             }

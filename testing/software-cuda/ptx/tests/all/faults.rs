@@ -118,6 +118,52 @@ fn unused_elements_of_vectors() {
     card.run(&kernel(2, ".reg .b32 %a<4>;", &pragma), 1, 1, &[array, to]).unwrap_or_else(|fault| panic!("{fault}"));
 }
 
+/// Checks loads of two elements of 16 bits each, of which the last is never written, and of a byte
+/// beside one that is never written.
+#[test]
+fn unused_parts_of_registers() {
+    let mut card = Card::new();
+    let (array, to) = (card.unwritten(8), card.unwritten(8));
+    let when = card.stamp();
+    card.memory.write(array, &[1, 0x82, 3, 4, 5, 0x86], &when).unwrap();
+    let mut run = |body: &str| {
+        let registers = ".reg .b32 %a<3>; .reg .b64 %l<2>; .reg .b16 %h<5>; .reg .pred %q;";
+        let load = "ld.global.v2.b32 {%a0, %a1}, [%p0];";
+        card.run(&kernel(2, registers, &format!("{load} {body} st.global.b32 [%p1], %a2;")), 1, 1, &[array, to])
+    };
+    for right in [
+        "mov.b32 {%h0, %h1}, %a1; cvt.u32.u16 %a2, %h0;",
+        "mov.b32 {%h0, _}, %a1; cvt.s32.s16 %a2, %h0;",
+        "and.b32 %a2, %a1, 0xffff;",
+        "shl.b32 %a2, %a1, 16;",
+        "shl.b32 %a0, %a1, 16; shr.s32 %a2, %a0, 16;",
+        "prmt.b32 %a2, %a1, %a0, 0x5410;",
+        "prmt.b32 %a2, %a0, %a1, 0xd4d4;",
+        "mov.b64 %l0, {%a0, %a1}; shr.u64 %l1, %l0, 16; cvt.u32.u64 %a2, %l1;",
+        "xor.b32 %a1, %a1, -1; and.b32 %a2, %a1, 255;",
+        "st.global.b16 [%p1+4], %a1; mov.b32 %a2, %a0;",
+        "setp.eq.u32 %q, %tx, 0; selp.b32 %a1, %a1, %a0, %q; and.b32 %a2, %a1, 1;",
+    ] {
+        run(right).unwrap_or_else(|fault| panic!("{fault}: {right}"));
+    }
+    for wrong in [
+        "mov.b32 {%h0, %h1}, %a1; cvt.u32.u16 %a2, %h1;",
+        "and.b32 %a2, %a1, 0x10000;",
+        "shl.b32 %a2, %a1, 15;",
+        "shr.s32 %a2, %a1, 31;",
+        "prmt.b32 %a2, %a1, %a0, 0x5420;",
+        "prmt.b32 %a2, %a0, %a1, 0xf4d4;",
+        "mov.b64 %l0, {%a0, %a1}; shr.u64 %l1, %l0, 17; cvt.u32.u64 %a2, %l1;",
+        "add.u32 %a2, %a1, 1; and.b32 %a2, %a2, 1;",
+        "st.global.b32 [%p1+4], %a1; mov.b32 %a2, %a0;",
+        "shl.b32 %a2, %a0, %a1;",
+        "cvt.s64.s32 %l0, %a1; shr.u64 %l1, %l0, 40; cvt.u32.u64 %a2, %l1;",
+    ] {
+        let fault = run(wrong).err().unwrap_or_else(|| panic!("no fault: {wrong}"));
+        assert!(matches!(fault.kind, FaultKind::Uninitialized { .. }), "{fault}: {wrong}");
+    }
+}
+
 #[test]
 fn accesses_after_a_free() {
     let mut card = Card::new();
