@@ -165,7 +165,8 @@ impl Driver {
     pub fn new_context(&self, device: i32, flags: u32, is_primary: bool) -> Answer<usize> {
         let kind = self.device(device)?.clone();
         let number = self.spaces.fetch_add(1, Ordering::Relaxed);
-        let mut settings = fusebox_ptx::Settings::default();
+        let approximations = self.settings.approximations;
+        let mut settings = fusebox_ptx::Settings { approximations, ..fusebox_ptx::Settings::default() };
         if self.settings.threads > 0 {
             settings.workers = self.settings.threads;
         }

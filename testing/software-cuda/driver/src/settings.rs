@@ -14,6 +14,9 @@ pub struct Settings {
     /// The seed from which the order of concurrent work is drawn. Without it, work is executed in
     /// the order of issue.
     pub seed: Option<u64>,
+    /// The seed from which the errors of approximations are drawn. Without it, the results of
+    /// approximations are the rounded ones.
+    pub approximations: Option<u64>,
     /// The number of threads that execute the blocks of a kernel, 0 for one per processor core.
     pub threads: usize,
     /// The file to which counts per kernel are written.
@@ -34,6 +37,7 @@ impl Default for Settings {
             count: 1,
             memory: 16 << 30,
             seed: None,
+            approximations: None,
             threads: 0,
             counts: None,
             calls: None,
@@ -70,6 +74,7 @@ impl Settings {
             count,
             memory,
             seed: number("SOFTWARE_CUDA_SEED")?,
+            approximations: number("SOFTWARE_CUDA_APPROXIMATIONS")?,
             threads: number("SOFTWARE_CUDA_THREADS")?.unwrap_or(0) as usize,
             counts: variable("SOFTWARE_CUDA_COUNTS").map(PathBuf::from),
             calls: variable("SOFTWARE_CUDA_CALLS").map(PathBuf::from),
@@ -109,10 +114,11 @@ mod tests {
             ("SOFTWARE_CUDA_COUNT", "8"),
             ("SOFTWARE_CUDA_MEMORY", "3MiB"),
             ("SOFTWARE_CUDA_SEED", "7"),
+            ("SOFTWARE_CUDA_APPROXIMATIONS", "8"),
         ];
         let settings = read(&variables).unwrap();
         assert_eq!((settings.device.as_str(), settings.count, settings.memory), ("sm_80", 8, 3 << 20));
-        assert_eq!(settings.seed, Some(7));
+        assert_eq!((settings.seed, settings.approximations), (Some(7), Some(8)));
     }
 
     #[test]

@@ -29,12 +29,15 @@ pub struct Settings {
     pub workers: usize,
     /// The most instructions that a thread may execute.
     pub most_steps: u64,
+    /// A seed from which the errors of approximations such as `ex2.approx` are drawn. Without it,
+    /// their results are the rounded ones.
+    pub approximations: Option<u64>,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        Settings { workers, most_steps: 1 << 32 }
+        Settings { workers, most_steps: 1 << 32, approximations: None }
     }
 }
 
@@ -50,6 +53,7 @@ pub fn execute(kernel: &Kernel, launch: &Launch, memory: &Memory, settings: &Set
         reserved_shared: kernel.reserved_shared_bytes,
         local_bytes: kernel.local_bytes,
         most_steps: settings.most_steps,
+        approximations: settings.approximations,
         position: Position {
             block: [0; 3],
             grid: launch.grid,

@@ -1,10 +1,12 @@
 //! The code of a kernel in the form that the interpreter executes.
 
+mod approximation;
 mod registers;
 
 use std::sync::Arc;
 
 use crate::fault::Space;
+pub use approximation::{Approximation, ErrorBound, Narrow};
 pub(crate) use registers::lanes;
 pub use registers::{
     ALL, LANES, LaneFn, Lanes, NEGATED, NO_RESULT, Operands, PLAIN, Registers, WITH_AND, WITH_OR, WITH_XOR, compare,
@@ -103,6 +105,7 @@ pub enum Kind {
     Lanes(LaneFn, Operands),
     /// The division of integers, which checks the divisor in the register `from[1]`.
     Division(LaneFn, Operands),
+    Approximate(Box<Approximation>),
     Load(Access),
     Store(Access),
     Atomic(Box<Atomic>),

@@ -2,7 +2,9 @@
 
 use super::float::Modes;
 use super::reader::Reader;
-use super::{atomics, carry, compare, convert, copies, float, group, integer, matrix, memory, phases, warp};
+use super::{
+    approximate, atomics, carry, compare, convert, copies, float, group, integer, matrix, memory, phases, warp,
+};
 use crate::code::Kind;
 use crate::error::LoadError;
 use crate::text::{Operand, Type};
@@ -41,11 +43,15 @@ pub fn decode(reader: &mut Reader) -> Result<Kind, LoadError> {
                 reader.ty()?;
                 integer::quotient(reader, ty)
             }
-            _ if reader.instruction.mnemonic == "div" => float::quotient(reader),
+            _ if reader.instruction.mnemonic == "div" => {
+                float::quotient(reader).map(|kind| approximate::bounded(reader.instruction, kind))
+            }
             _ => reader.unknown(),
         },
-        "rcp" | "sqrt" => float::root(reader),
-        "ex2" | "lg2" | "sin" | "cos" | "tanh" | "rsqrt" => float::approximate(reader),
+        "rcp" | "sqrt" => float::root(reader).map(|kind| approximate::bounded(reader.instruction, kind)),
+        "ex2" | "lg2" | "sin" | "cos" | "tanh" | "rsqrt" => {
+            float::approximate(reader).map(|kind| approximate::bounded(reader.instruction, kind))
+        }
         "min" | "max" => match reader.peek().and_then(Type::named) {
             Some(ty @ (Type::U(_) | Type::S(_))) => {
                 reader.ty()?;

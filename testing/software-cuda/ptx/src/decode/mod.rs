@@ -1,5 +1,6 @@
 //! Decodes kernels: resolves names and types, and chooses a function for each instruction.
 
+mod approximate;
 mod atomics;
 mod carry;
 mod compare;

@@ -4,7 +4,7 @@ use super::access::{self, Place, Reach, Stop};
 use super::barrier::{Barriers, Complete, Order};
 use super::phases::{self, Phases};
 use super::warp::{Position, State, Warp};
-use super::{copies, group, lanes, matrix};
+use super::{approximate, copies, group, lanes, matrix};
 use crate::code::{ALL, Barrier, Code, GroupStep, Guard, Kind, LANES, Operands, ReduceBy, Step, each_lane};
 use crate::counts::{Counts, Executed};
 use crate::fault::FaultKind;
@@ -20,6 +20,8 @@ pub struct Grid<'a> {
     pub reserved_shared: u32,
     pub local_bytes: u32,
     pub most_steps: u64,
+    /// A seed from which errors of approximations are drawn.
+    pub approximations: Option<u64>,
     /// The block's position, with `block` and `linear` to be set for each block.
     pub position: Position,
 }
@@ -246,6 +248,7 @@ impl<'a> Worker<'a> {
                 check_divisor(warp, operands, mask)?;
                 run(&mut warp.registers, operands, mask);
             }
+            Kind::Approximate(of) => approximate::execute(warp, of, mask, self.grid.approximations),
             Kind::Load(of) => access::load(warp, of, mask, &mut reach!(self, number))?,
             Kind::Store(of) => access::store(warp, of, mask, &mut reach!(self, number))?,
             Kind::Atomic(atomic) => access::atomic(warp, atomic, mask, &mut reach!(self, number))?,

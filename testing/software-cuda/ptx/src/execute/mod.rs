@@ -1,6 +1,7 @@
 //! Executes kernels, warp by warp, on several threads.
 
 mod access;
+mod approximate;
 mod barrier;
 mod block;
 mod copies;

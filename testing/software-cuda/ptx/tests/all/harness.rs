@@ -7,6 +7,8 @@ pub struct Card {
     pub memory: Memory,
     pub kind: DeviceKind,
     last: u64,
+    /// A seed for the errors of approximations.
+    pub approximations: Option<u64>,
 }
 
 /// The target of the modules of tests.
@@ -14,7 +16,7 @@ pub const TARGET: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n";
 
 impl Card {
     pub fn new() -> Card {
-        Card { memory: Memory::new(1 << 30), kind: DeviceKind::named("sm_90").unwrap(), last: 0 }
+        Card { memory: Memory::new(1 << 30), kind: DeviceKind::named("sm_90").unwrap(), last: 0, approximations: None }
     }
 
     pub fn stamp(&mut self) -> Stamp {
@@ -68,7 +70,7 @@ impl Card {
         let bytes: Vec<u8> = parameters.iter().flat_map(|parameter| parameter.to_le_bytes()).collect();
         let when = self.stamp();
         let launch = Launch { grid, block, cluster: [1; 3], dynamic_shared, parameters: &bytes, when };
-        let settings = Settings { workers: 2, most_steps: 1 << 24 };
+        let settings = Settings { workers: 2, most_steps: 1 << 24, approximations: self.approximations };
         fusebox_ptx::execute(&module.kernels()[0], &launch, &self.memory, &settings)
     }
 }
@@ -98,6 +100,11 @@ fn bits(ty: &str) -> u32 {
 /// Executes an instruction for each row of operands. The instruction writes `%d`, of type `to`, and
 /// reads `%a`, `%b`, `%c`, of the types `from`. A predicate's result is 0 or 1.
 pub fn evaluate(instruction: &str, to: &str, from: &[&str], rows: &[Vec<u64>]) -> Vec<u64> {
+    evaluate_on(Card::new(), instruction, to, from, rows)
+}
+
+/// As [`evaluate`], on a certain card.
+pub fn evaluate_on(mut card: Card, instruction: &str, to: &str, from: &[&str], rows: &[Vec<u64>]) -> Vec<u64> {
     let names = ["a", "b", "c", "e"];
     let mut registers = format!(".reg .{to} %d;\n.reg .b32 %w;\n.reg .u64 %at;\n");
     let mut body = String::new();
@@ -113,7 +120,6 @@ pub fn evaluate(instruction: &str, to: &str, from: &[&str], rows: &[Vec<u64>]) -
         "pred" => "selp.b32 %w, 1, 0, %d;\nst.global.b32 [%at], %w;\n".to_owned(),
         _ => format!("st.global.b{size} [%at], %d;\n"),
     };
-    let mut card = Card::new();
     let mut parameters = Vec::new();
     for (number, ty) in from.iter().enumerate() {
         let bytes = bits(ty) as usize / 8;

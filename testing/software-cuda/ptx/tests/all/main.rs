@@ -1,6 +1,7 @@
 //! Conformance tests, written from the PTX manual, and planted faults.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod approximations;
 mod atomics;
 mod bits;
 mod compare;
