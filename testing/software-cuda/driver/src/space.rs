@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use fusebox_ptx::{Fault, FaultKind, Memory, Settings, Stamp};
+use fusebox_ptx::{Fault, FaultKind, Memory, OutOfMemory, Settings, Stamp};
 
 use crate::calls;
 use crate::counts::KernelCounts;
@@ -59,11 +59,20 @@ impl Space {
 
     /// Allocates memory, which holds no values.
     pub fn allocate(&self, bytes: u64) -> Answer<u64> {
+        self.allocate_by(Memory::allocate, bytes)
+    }
+
+    /// Allocates memory that work may access after [`Work::Allocate`](crate::work::Work::Allocate).
+    pub fn allocate_asynchronously(&self, bytes: u64) -> Answer<u64> {
+        self.allocate_by(Memory::allocate_asynchronously, bytes)
+    }
+
+    fn allocate_by(&self, by: fn(&Memory, u64, u64) -> Result<u64, OutOfMemory>, bytes: u64) -> Answer<u64> {
         self.check()?;
         if bytes == 0 {
             return Err(Status::INVALID_VALUE);
         }
-        let address = self.memory.allocate(bytes, ALIGNMENT).map_err(|_| Status::OUT_OF_MEMORY)?;
+        let address = by(&self.memory, bytes, ALIGNMENT).map_err(|_| Status::OUT_OF_MEMORY)?;
         calls::raise("most bytes allocated", self.memory.used());
         Ok(address)
     }
@@ -81,7 +90,9 @@ pub fn stamp(ticket: &Ticket) -> Stamp {
 /// of a failed launch.
 fn status(kind: &FaultKind) -> Status {
     match kind {
-        FaultKind::OutOfBounds { .. } | FaultKind::UseAfterFree { .. } => Status::ILLEGAL_ADDRESS,
+        FaultKind::OutOfBounds { .. } | FaultKind::UseAfterFree { .. } | FaultKind::NotYetAllocated { .. } => {
+            Status::ILLEGAL_ADDRESS
+        }
         FaultKind::Misaligned { .. } => Status::MISALIGNED_ADDRESS,
         FaultKind::Trap => Status::ASSERT,
         _ => Status::LAUNCH_FAILED,

@@ -64,6 +64,11 @@ pub enum FaultKind {
         other_stream: u32,
         other_position: u64,
     },
+    #[error(
+        "{bytes} bytes at {address:#x} are accessed by work {position} of stream {stream}, which is not ordered after \
+         their asynchronous allocation{by}"
+    )]
+    NotYetAllocated { address: u64, bytes: u64, stream: u32, position: u64, by: String },
     #[error("{message}")]
     Divergence { message: String },
     #[error("{message}")]

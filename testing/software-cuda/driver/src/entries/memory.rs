@@ -14,7 +14,9 @@ fn allocate(driver: &Driver, address: Out<u64>, bytes: usize, stream: usize) -> 
     if stream.capture().is_some() {
         return Err(Status::NOT_SUPPORTED);
     }
-    address.set(stream.space.allocate(bytes as u64)?)
+    let made = stream.space.allocate_asynchronously(bytes as u64)?;
+    stream.submit(Work::Allocate(made))?;
+    address.set(made)
 }
 
 /// Returns the start and the size of the allocation that contains an address.

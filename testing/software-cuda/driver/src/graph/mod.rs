@@ -49,6 +49,7 @@ impl NodeKind {
                 Work::Copy(_) => 1,
                 Work::Fill(_) => 2,
                 Work::Call(_) => 3,
+                Work::Allocate(_) => 10,
                 Work::Free(_) => 11,
                 Work::Record(_) | Work::Nothing => 5,
             },

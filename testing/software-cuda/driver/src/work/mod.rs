@@ -28,6 +28,8 @@ pub enum Work {
     Launch(Launch),
     Copy(Copy),
     Fill(Fill),
+    /// The beginning of the life of an allocation.
+    Allocate(u64),
     /// The end of the life of an allocation.
     Free(u64),
     /// The recording of an event.
@@ -84,6 +86,7 @@ impl fmt::Display for Work {
             Work::Launch(launch) => write!(f, "the launch of kernel {}", launch.function.kernel.name),
             Work::Copy(copy) => write!(f, "{copy}"),
             Work::Fill(fill) => write!(f, "{fill}"),
+            Work::Allocate(address) => write!(f, "the allocation of {address:#x}"),
             Work::Free(address) => write!(f, "the free of {address:#x}"),
             Work::Record(_) => f.write_str("the recording of an event"),
             Work::Call(_) => f.write_str("a call of the host"),
@@ -106,6 +109,10 @@ impl Job {
             Work::Launch(launch) => launch.perform(space, ticket),
             Work::Copy(copy) => copy.perform(ticket),
             Work::Fill(fill) => fill.perform(space, ticket),
+            Work::Allocate(address) => {
+                space.memory.complete_allocation(*address, &stamp(ticket));
+                Ok(())
+            }
             Work::Free(address) => space.memory.free(*address, &stamp(ticket)),
             Work::Record(moment) => {
                 _ = moment.set(Instant::now());

@@ -63,6 +63,60 @@ fn a_free_that_is_not_ordered_after_a_read_is_a_race() {
     assert!(cuCtxSynchronize().is_err());
 }
 
+/// Returns memory of an asynchronous allocation.
+fn allocate_on(stream: usize) -> u64 {
+    made(|address| cuMemAllocAsync(address, 4, stream)).unwrap()
+}
+
+#[test]
+fn an_asynchronous_allocation_orders_the_work_of_its_stream_alone() {
+    let _context = Context::new();
+    let [first, second] = [stream(), stream()];
+    let (address, event) = (allocate_on(first), event());
+    cuEventRecord(event, first).unwrap();
+    cuStreamWaitEvent(second, event, 0).unwrap();
+    fill(address, 1, 1, second).unwrap();
+    cuStreamSynchronize(second).unwrap();
+    assert_eq!(words(address, 1), Ok(vec![1]));
+    cuMemFreeAsync(address, second).unwrap();
+    cuCtxSynchronize().unwrap();
+    // The allocation is executed, but not ordered.
+    let address = allocate_on(first);
+    fill(address, 1, 1, first).unwrap();
+    fill(address, 2, 1, second).unwrap();
+    assert_eq!(cuCtxSynchronize(), Err(ILLEGAL_ADDRESS));
+}
+
+#[test]
+fn work_before_an_asynchronous_allocation_does_not_reach_the_memory() {
+    let _context = Context::new();
+    let [first, second] = [stream(), stream()];
+    let address = allocate_on(first);
+    fill(address, 1, 1, second).unwrap();
+    assert_eq!(cuStreamSynchronize(second), Err(ILLEGAL_ADDRESS));
+}
+
+#[test]
+fn a_free_that_is_not_ordered_after_the_allocation_is_a_fault() {
+    let _context = Context::new();
+    let [first, second] = [stream(), stream()];
+    cuMemFreeAsync(allocate_on(first), second).unwrap();
+    assert_eq!(cuCtxSynchronize(), Err(ILLEGAL_ADDRESS));
+}
+
+#[test]
+fn work_after_an_asynchronous_free_does_not_reach_the_memory() {
+    let _context = Context::new();
+    let [first, second] = [stream(), stream()];
+    let (address, event) = (allocate_on(first), event());
+    cuEventRecord(event, first).unwrap();
+    cuStreamWaitEvent(second, event, 0).unwrap();
+    cuMemFreeAsync(address, first).unwrap();
+    cuStreamSynchronize(first).unwrap();
+    fill(address, 1, 1, second).unwrap();
+    assert_eq!(cuStreamSynchronize(second), Err(ILLEGAL_ADDRESS));
+}
+
 #[test]
 fn a_host_that_waits_orders_two_streams() {
     let _context = Context::new();

@@ -9,9 +9,9 @@ use thiserror::Error;
 
 use crate::fault::{Fault, FaultKind, Space};
 use crate::stamp::Stamp;
-use crate::works::Works;
+use crate::works::{NO_WORK, Works};
 pub use session::{LockedPage, Session};
-use space::Addresses;
+use space::{Addresses, FUTURE_WORK};
 
 /// The memory of a device.
 #[derive(Debug)]
@@ -43,12 +43,31 @@ impl Memory {
     /// Allocates memory whose bytes count as never written. The alignment is a power of two.
     /// Returns the address.
     pub fn allocate(&self, bytes: u64, alignment: u64) -> Result<u64, OutOfMemory> {
+        self.reserve(bytes, alignment, NO_WORK)
+    }
+
+    /// Allocates memory that only work may access that is ordered after a later call of
+    /// [`Memory::complete_allocation`]. The alignment is a power of two. Returns the address.
+    pub fn allocate_asynchronously(&self, bytes: u64, alignment: u64) -> Result<u64, OutOfMemory> {
+        self.reserve(bytes, alignment, FUTURE_WORK)
+    }
+
+    /// Executes the work that allocates memory. Has no effect if the memory was freed meanwhile.
+    pub fn complete_allocation(&self, address: u64, when: &Stamp) {
+        let work = self.works.begin(when);
+        let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(allocation) = addresses.starting_at(address) {
+            allocation.allocated_by = work.id;
+        }
+    }
+
+    fn reserve(&self, bytes: u64, alignment: u64, by: u32) -> Result<u64, OutOfMemory> {
         let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
         let free = self.capacity - addresses.used;
         if bytes > free {
             return Err(OutOfMemory { bytes, free });
         }
-        Ok(addresses.allocate(bytes, alignment))
+        Ok(addresses.allocate(bytes, alignment, by))
     }
 
     /// Frees an allocation. Fails if the address is not the start of a live allocation, or if an
@@ -56,6 +75,12 @@ impl Memory {
     pub fn free(&self, address: u64, when: &Stamp) -> Result<(), Fault> {
         let work = self.works.begin(when);
         let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(allocation) = addresses.starting_at(address) {
+            let (by, bytes) = (allocation.allocated_by, allocation.bytes);
+            if by == FUTURE_WORK || by != NO_WORK && !work.is_after(by) {
+                return Err(Fault::of_driver(session::not_yet_allocated(&work, by, address, bytes)));
+            }
+        }
         let Some(pages) = addresses.free(address) else {
             let message = format!("{address:#x} is freed, but is not the start of a live allocation");
             return Err(Fault::of_driver(FaultKind::Undefined { message }));

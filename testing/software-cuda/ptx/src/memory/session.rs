@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::{MutexGuard, PoisonError, RwLockReadGuard};
 
-use super::space::{Addresses, Allocation, PAGE};
+use super::space::{Addresses, Allocation, FUTURE_WORK, PAGE};
 use crate::fault::{FaultKind, Space};
 use crate::shadow::{Actor, Conflict, Page, PageConflict, WARPS};
-use crate::works::Work;
+use crate::works::{NO_WORK, OnStream, Work};
 
 /// Access by one piece of work. No allocation is added or freed meanwhile.
 #[derive(Debug)]
@@ -44,11 +44,20 @@ impl<'m> Session<'m> {
         }
     }
 
+    /// Checks that the work that allocates memory is ordered before this work.
+    #[inline]
+    fn check_allocated(&self, allocation: &Allocation, address: u64, bytes: u64) -> Result<(), FaultKind> {
+        let by = allocation.allocated_by;
+        let may = by == NO_WORK || by != FUTURE_WORK && self.work.is_after(by);
+        if may { Ok(()) } else { Err(not_yet_allocated(&self.work, by, address, bytes)) }
+    }
+
     /// Locks the page with a range of bytes, which an aligned access does not leave. `hint` is the
     /// number of the allocation of a previous access.
     #[inline]
     pub fn page(&self, address: u64, bytes: u64, hint: &mut usize) -> Result<LockedPage<'_>, FaultKind> {
         let allocation = self.addresses.find(address, bytes, hint)?;
+        self.check_allocated(allocation, address, bytes)?;
         let number = ((address - allocation.address) / PAGE) as usize;
         match allocation.pages.get(number) {
             Some(_) => Ok(locked(allocation, number)),
@@ -69,6 +78,7 @@ impl<'m> Session<'m> {
             return Ok(());
         }
         let allocation = self.addresses.find(address, bytes, &mut 0)?;
+        self.check_allocated(allocation, address, bytes)?;
         let (first, end) = (address - allocation.address, address - allocation.address + bytes);
         for number in first / PAGE..end.div_ceil(PAGE) {
             let start = number * PAGE;
@@ -105,6 +115,16 @@ impl<'m> Session<'m> {
             }
         }
     }
+}
+
+/// Returns the fault of a work that is not ordered after the allocation of its memory.
+pub fn not_yet_allocated(work: &Work, allocated_by: u32, address: u64, bytes: u64) -> FaultKind {
+    let OnStream { stream, position } = work.on_stream();
+    let by = match work.unordered(allocated_by) {
+        Some(OnStream { stream, position }) => format!(" by work {position} of stream {stream}"),
+        None => String::new(),
+    };
+    FaultKind::NotYetAllocated { address, bytes, stream, position, by }
 }
 
 /// Locks a page, and creates it if this is its first access.

@@ -32,7 +32,13 @@ pub struct Allocation {
     pub bytes: u64,
     pub is_freed: bool,
     pub pages: Pages,
+    /// The id of the work that allocates the memory: [`NO_WORK`] if the memory may be accessed at
+    /// once, [`FUTURE_WORK`] if the work is not executed yet.
+    pub allocated_by: u32,
 }
+
+/// The id of a work that is not executed yet.
+pub const FUTURE_WORK: u32 = u32::MAX;
 
 /// The pages of an allocation. A page is `None` until the first access.
 pub type Pages = Box<[Mutex<Option<Box<Page>>>]>;
@@ -45,13 +51,13 @@ impl Default for Addresses {
 
 impl Addresses {
     /// Adds an allocation. Returns its address.
-    pub fn allocate(&mut self, bytes: u64, alignment: u64) -> u64 {
+    pub fn allocate(&mut self, bytes: u64, alignment: u64, allocated_by: u32) -> u64 {
         let address = self.next.next_multiple_of(alignment.max(ALIGNMENT));
         self.next = address + bytes + GUARD;
         self.used += bytes;
         self.most_used = self.most_used.max(self.used);
         let pages = (0..bytes.div_ceil(PAGE)).map(|_| Mutex::new(None)).collect();
-        self.allocations.push(Allocation { address, bytes, is_freed: false, pages });
+        self.allocations.push(Allocation { address, bytes, is_freed: false, pages, allocated_by });
         address
     }
 
@@ -73,14 +79,20 @@ impl Addresses {
         Ok(&self.allocations[number])
     }
 
+    /// Returns the live allocation that starts at an address.
+    pub fn starting_at(&mut self, address: u64) -> Option<&mut Allocation> {
+        let number = self.number(address)?;
+        Some(&mut self.allocations[number]).filter(|it| it.address == address && !it.is_freed)
+    }
+
     /// Frees the live allocation that starts at an address. Returns its pages, or `None` if there
     /// is no such allocation.
     pub fn free(&mut self, address: u64) -> Option<Pages> {
-        let number = self.number(address)?;
-        let allocation = Some(&mut self.allocations[number]).filter(|it| it.address == address && !it.is_freed)?;
+        let allocation = self.starting_at(address)?;
         allocation.is_freed = true;
-        self.used -= allocation.bytes;
-        Some(std::mem::take(&mut allocation.pages))
+        let (bytes, pages) = (allocation.bytes, std::mem::take(&mut allocation.pages));
+        self.used -= bytes;
+        Some(pages)
     }
 
     /// Returns the live allocation that contains an address. Empty allocations contain their start.
