@@ -8,4 +8,5 @@ mod contexts;
 mod copies;
 mod graphs;
 mod kernels;
+mod planted;
 mod streams;
