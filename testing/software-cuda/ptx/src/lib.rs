@@ -11,8 +11,8 @@
 //! counts     instructions and traffic of a kernel
 //! ```
 //!
-//! Limits: a module consists of kernels, without functions that they call. A warp executes a
-//! barrier of the block as a whole. Threads of different blocks are ordered by nothing but the end
+//! Limits: functions that kernels call are not recursive, and are called by their names, with
+//! parameters in `.param` variables. A warp executes a barrier of the block as a whole. Threads of different blocks are ordered by nothing but the end
 //! of the launch: if one block writes a flag for which another one waits, the data that the flag
 //! announces counts as a race. Matrices of `wgmma` have no swizzling. Tensor maps and clusters with
 //! common memory are not supported. Sums and products of `f64` are rounded to nearest only.

@@ -87,7 +87,7 @@ impl Module {
             file.sources.iter().map(|(number, name)| (*number, (*name).to_owned())).collect();
         let kernel = |function: &Function| {
             let parameters = parameters(function, target)?;
-            let decoded = decode(function, &variables, target, device.reserved_shared_bytes, &text)?;
+            let decoded = decode(function, &file.functions, &variables, target, device.reserved_shared_bytes, &text)?;
             if decoded.shared_bytes > device.shared_bytes_per_block {
                 let most = device.shared_bytes_per_block;
                 let message = format!(
@@ -110,7 +110,8 @@ impl Module {
                 sources: sources.clone(),
             })
         };
-        let kernels = file.functions.iter().map(kernel).collect::<Result<Vec<_>, _>>();
+        let kernels =
+            file.functions.iter().filter(|function| function.is_kernel).map(kernel).collect::<Result<Vec<_>, _>>();
         match kernels {
             Ok(kernels) => Ok(Module { kernels, globals }),
             Err(error) => {

@@ -107,7 +107,7 @@ pub fn load(reader: &mut Reader) -> Result<Kind, LoadError> {
             result => Some(reader.dest_of(result, untyped(ty), Width::Relaxed)?),
         });
     }
-    let space = checked_space(reader, space, of_variable)?;
+    let space = of_call(reader, base, checked_space(reader, space, of_variable)?);
     let (elements, is_strong) = (elements.into(), order != Order::Weak);
     let plain = Access::plain(space, ty.bytes(), base, offset);
     let access = Access { signed_bits, elements, is_strong, is_invariant, ..plain };
@@ -171,12 +171,17 @@ pub fn checked_space(
     }
 }
 
+/// Returns the space of an access to a parameter. Parameters of calls are in local memory, and have
+/// generic addresses.
+fn of_call(reader: &Reader, base: u32, space: Option<Space>) -> Option<Space> {
+    let is_of_call = reader.names.value_of(base).is_some_and(|address| address >= LOCAL_WINDOW);
+    if is_of_call && space == Some(Space::Parameter) { None } else { space }
+}
+
 /// `st`.
 pub fn store(reader: &mut Reader) -> Result<Kind, LoadError> {
     let (order, space) = order(reader, Order::Weak)?;
-    if matches!(order, Order::Acquire | Order::AcquireRelease)
-        || matches!(space, Some(Space::Constant | Space::Parameter))
-    {
+    if matches!(order, Order::Acquire | Order::AcquireRelease) || space == Some(Space::Constant) {
         return reader.unknown();
     }
     take_all(reader, &ADVICE);
@@ -194,7 +199,10 @@ pub fn store(reader: &mut Reader) -> Result<Kind, LoadError> {
             value => Some(reader.source_of(value, untyped(ty), Width::Relaxed)?),
         });
     }
-    let space = checked_space(reader, space, of_variable)?;
+    let space = of_call(reader, base, checked_space(reader, space, of_variable)?);
+    if space == Some(Space::Parameter) {
+        return reader.error("a parameter of a kernel is written");
+    }
     let is_strong = order != Order::Weak;
     Ok(Kind::Store(Access { elements: elements.into(), is_strong, ..Access::plain(space, ty.bytes(), base, offset) }))
 }

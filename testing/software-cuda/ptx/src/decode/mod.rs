@@ -2,6 +2,7 @@
 
 mod approximate;
 mod atomics;
+mod calls;
 mod carry;
 mod compare;
 mod convert;
@@ -26,6 +27,7 @@ use crate::code::{Access, Code, Constant, CopyStep, GroupStep, Guard, Kind, Matr
 use crate::error::LoadError;
 use crate::fault::Space;
 use crate::text::{Function, Instruction, Operand, Statement, Variable};
+use calls::Calls;
 use demand::{Passed, Reading};
 use flow::Flow;
 use names::{Names, Slot};
@@ -64,15 +66,19 @@ struct Draft<'t> {
     uses: Uses,
     /// The bits that the instruction passes on, as [`demand::passed`] returns them.
     passed: Option<Vec<Passed>>,
-    targets: Vec<&'t str>,
+    targets: Vec<Label<'t>>,
 }
+
+/// A label of a copy of a function. The kernel itself has the number 0.
+type Label<'t> = (u32, &'t str);
 
 struct Decoder<'t> {
     names: Names<'t>,
     target: Target,
     drafts: Vec<Draft<'t>>,
-    labels: HashMap<&'t str, usize>,
-    tables: HashMap<&'t str, Vec<&'t str>>,
+    labels: HashMap<Label<'t>, usize>,
+    tables: HashMap<Label<'t>, Vec<&'t str>>,
+    calls: Calls<'t>,
     /// The bytes that the next load uses, as a pragma states.
     used: Option<u64>,
     location: Option<(u64, u64)>,
@@ -88,6 +94,7 @@ const MOST_BYTES: u64 = 1 << 24;
 /// Decodes a kernel. The shared memory that the system reserves comes before that of the kernel.
 pub fn decode<'t>(
     function: &'t Function<'t>,
+    functions: &'t [Function<'t>],
     variables: &[ModuleVariable<'t>],
     target: Target,
     reserved: u32,
@@ -99,6 +106,7 @@ pub fn decode<'t>(
         drafts: Vec::new(),
         labels: HashMap::new(),
         tables: HashMap::new(),
+        calls: Calls::new(functions),
         used: None,
         location: None,
         shared: u64::from(reserved),
@@ -113,6 +121,7 @@ pub fn decode<'t>(
             _ => drop(decoder.names.define_variable(variable.name, *space, *address)),
         }
     }
+    decoder.names.open();
     let mut offset = 0;
     for parameter in &function.parameters {
         let bytes = u64::from(parameter.ty.bytes()) * parameter.count.unwrap_or(1);
@@ -132,11 +141,13 @@ impl<'t> Decoder<'t> {
             Statement::Open => self.names.open(),
             Statement::Close => drop(self.names.close()),
             Statement::Label(name, line) => {
-                if self.labels.insert(name, self.drafts.len()).is_some() {
+                if self.labels.insert((self.calls.copy, name), self.drafts.len()).is_some() {
                     return Err(LoadError::new(*line, format!("the label {name} is defined twice")));
                 }
             }
-            Statement::Targets(name, labels) => drop(self.tables.insert(name, labels.clone())),
+            Statement::Targets(name, labels) => {
+                self.tables.insert((self.calls.copy, name), labels.clone());
+            }
             // Line 0 means that the source is not known.
             Statement::Location(file, line) => self.location = (*line > 0).then_some((*file, *line)),
             Statement::Pragma(text, line) => self.pragma(text, *line)?,
@@ -164,6 +175,7 @@ impl<'t> Decoder<'t> {
         let (space, end) = match variable.space {
             "shared" => (Space::Shared, &mut self.shared),
             "local" => (Space::Local, &mut self.local),
+            "param" => return self.parameter_of_call(variable),
             other => return error(format!("variables in .{other} memory are not supported in a kernel")),
         };
         if !variable.alignment.is_power_of_two() || bytes > MOST_BYTES {
@@ -178,6 +190,9 @@ impl<'t> Decoder<'t> {
     }
 
     fn instruction(&mut self, instruction: &'t Instruction<'t>) -> Result<(), LoadError> {
+        if instruction.mnemonic == "call" {
+            return self.call(instruction);
+        }
         let Target { capability, is_specific, version } = self.target;
         let mut reader = Reader::new(instruction, &mut self.names, (capability, is_specific), version);
         let guard = match instruction.guard {
@@ -186,7 +201,11 @@ impl<'t> Decoder<'t> {
         };
         let (mut kind, targets) = match instruction.mnemonic {
             "bra" => branch(&mut reader)?,
-            "brx" => indexed_branch(&mut reader, &self.tables)?,
+            "brx" => {
+                let (tables, copy) = (&self.tables, self.calls.copy);
+                indexed_branch(&mut reader, |name| tables.get(&(copy, name)))?
+            }
+            "ret" if self.calls.copy != 0 => calls::returned(&mut reader)?,
             _ => (instruction::decode(&mut reader)?, Vec::new()),
         };
         let uses = std::mem::take(&mut reader.uses);
@@ -198,6 +217,7 @@ impl<'t> Decoder<'t> {
         }
         let class = Some(instruction::class(instruction.mnemonic, &instruction.modifiers));
         let step = Step { guard, kind, line: instruction.line, class, location: self.location };
+        let targets = targets.into_iter().map(|label| (self.calls.copy, label)).collect();
         let passed = demand::passed(instruction, &self.names);
         self.drafts.push(Draft { step, guard, uses, passed, targets });
         Ok(())
@@ -224,10 +244,10 @@ impl<'t> Decoder<'t> {
         let labels = &self.labels;
         let end = self.drafts.len();
         let resolved = |draft: &Draft| {
-            let resolve = |label: &&str| match labels.get(label) {
+            let resolve = |label: &Label| match labels.get(label) {
                 Some(&at) if at < end => Ok(at),
-                Some(_) => Err(LoadError::new(function.end, format!("no instruction follows the label {label}"))),
-                None => Err(LoadError::new(draft.step.line, format!("the label {label} is not defined"))),
+                Some(_) => Err(LoadError::new(function.end, format!("no instruction follows the label {}", label.1))),
+                None => Err(LoadError::new(draft.step.line, format!("the label {} is not defined", label.1))),
             };
             draft.targets.iter().map(resolve).collect::<Result<Vec<_>, _>>()
         };
@@ -380,9 +400,9 @@ fn branch<'t>(reader: &mut Reader<'_, 't>) -> Result<(Kind, Vec<&'t str>), LoadE
 }
 
 /// `brx.idx`.
-fn indexed_branch<'t>(
+fn indexed_branch<'t: 'd, 'd>(
     reader: &mut Reader<'_, 't>,
-    tables: &HashMap<&'t str, Vec<&'t str>>,
+    table: impl Fn(&'t str) -> Option<&'d Vec<&'t str>>,
 ) -> Result<(Kind, Vec<&'t str>), LoadError> {
     if !reader.take("idx") {
         return reader.unknown();
@@ -391,7 +411,7 @@ fn indexed_branch<'t>(
     reader.finish(2)?;
     let index = reader.source(0, crate::text::Type::U(32))?;
     let labels = match reader.operand(1)? {
-        Operand::Name(name) => tables.get(name),
+        Operand::Name(name) => table(name),
         _ => None,
     };
     match labels {

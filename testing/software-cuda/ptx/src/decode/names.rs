@@ -35,8 +35,9 @@ pub struct Names<'t> {
     ordered_constants: Vec<(u32, Constant)>,
 }
 
+/// The names between two braces.
 #[derive(Debug, Default)]
-struct Scope<'t> {
+pub struct Scope<'t> {
     names: HashMap<&'t str, Meaning>,
     /// For each prefix, its first register, their number, and their type.
     prefixes: HashMap<&'t str, (Slot, u32, Type)>,
@@ -53,6 +54,17 @@ impl<'t> Names<'t> {
     /// Ends a scope. Returns whether a scope was open.
     pub fn close(&mut self) -> bool {
         self.scopes.pop().is_some()
+    }
+
+    /// Hides all names but those of the module, for the code of another function.
+    pub fn leave(&mut self) -> Vec<Scope<'t>> {
+        self.scopes.split_off(1.min(self.scopes.len()))
+    }
+
+    /// Shows names again that were hidden.
+    pub fn enter(&mut self, outer: Vec<Scope<'t>>) {
+        self.scopes.truncate(1);
+        self.scopes.extend(outer);
     }
 
     fn scope(&mut self) -> &mut Scope<'t> {

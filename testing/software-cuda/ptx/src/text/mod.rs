@@ -18,7 +18,8 @@ pub fn parse(text: &str) -> Result<File<'_>, LoadError> {
 }
 
 /// Directives of a kernel that numbers follow.
-const FUNCTION_DIRECTIVES: [&str; 8] = [
+const FUNCTION_DIRECTIVES: [&str; 9] = [
+    "noreturn",
     "maxntid",
     "reqntid",
     "minnctapersm",
@@ -57,8 +58,8 @@ impl<'t> Tokens<'t> {
                 }
                 "section" => self.section()?,
                 "visible" | "extern" | "weak" => {}
-                "entry" => file.functions.push(self.function(line)?),
-                "func" => return self.error("functions that are not kernels are not supported"),
+                "entry" => file.functions.extend(self.function(line, true)?),
+                "func" => file.functions.extend(self.function(line, false)?),
                 space if SPACES.contains(&space) => {
                     let variables = self.variables(space, line)?;
                     file.variables.extend(variables);
@@ -82,14 +83,18 @@ impl<'t> Tokens<'t> {
         Ok(())
     }
 
-    fn function(&mut self, line: u32) -> Result<Function<'t>, LoadError> {
-        let name = self.word()?;
+    /// Reads the variables of a list of parameters, if there is one.
+    fn parameters(&mut self) -> Result<Vec<Variable<'t>>, LoadError> {
         let mut parameters = Vec::new();
         if self.has(b'(')? && !self.has(b')')? {
             loop {
                 let line = self.line;
                 match self.dotted()? {
                     "param" => parameters.push(self.variable("param", line)?),
+                    "reg" => {
+                        let message = "parameters in registers are not supported; use .param";
+                        return Err(LoadError::new(line, message));
+                    }
                     other => return Err(LoadError::new(line, format!("expected .param, found .{other}"))),
                 }
                 if self.has(b')')? {
@@ -98,6 +103,14 @@ impl<'t> Tokens<'t> {
                 self.sign(b',')?;
             }
         }
+        Ok(parameters)
+    }
+
+    /// Reads a function. Returns `None` for a declaration without a body.
+    fn function(&mut self, line: u32, is_kernel: bool) -> Result<Option<Function<'t>>, LoadError> {
+        let results = if is_kernel { Vec::new() } else { self.parameters()? };
+        let name = self.word()?;
+        let parameters = self.parameters()?;
         let mut directives = Vec::new();
         while let Token::Dotted(name) = self.token {
             if name == "pragma" {
@@ -112,8 +125,11 @@ impl<'t> Tokens<'t> {
             self.next()?;
             directives.push((name, self.integers()?));
         }
+        if self.has(b';')? {
+            return Ok(None);
+        }
         let (body, end) = self.body()?;
-        Ok(Function { name, parameters, directives, body, line, end })
+        Ok(Some(Function { name, is_kernel, results, parameters, directives, body, line, end }))
     }
 
     fn body(&mut self) -> Result<(Vec<Statement<'t>>, u32), LoadError> {

@@ -46,6 +46,17 @@ impl<'t> Tokens<'t> {
                 }
                 Ok(Operand::Vector(all))
             }
+            Token::Sign(b'(') => {
+                self.next()?;
+                let mut all = Vec::new();
+                while !self.has(b')')? {
+                    if !all.is_empty() {
+                        self.sign(b',')?;
+                    }
+                    all.push(self.single_operand()?);
+                }
+                Ok(Operand::List(all))
+            }
             Token::Sign(b'[') => {
                 self.next()?;
                 let base = match self.token {

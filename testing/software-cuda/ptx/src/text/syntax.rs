@@ -42,10 +42,13 @@ pub struct Variable<'t> {
     pub line: u32,
 }
 
-/// A kernel.
+/// A kernel, or a function that kernels call.
 #[derive(Clone, Debug)]
 pub struct Function<'t> {
     pub name: &'t str,
+    pub is_kernel: bool,
+    /// Variables for the results of a function that is no kernel.
+    pub results: Vec<Variable<'t>>,
     pub parameters: Vec<Variable<'t>>,
     /// Directives such as `.maxntid` with their numbers.
     pub directives: Vec<(&'t str, Vec<u64>)>,
@@ -101,6 +104,8 @@ pub enum Operand<'t> {
     Single(u32),
     Double(u64),
     Vector(Vec<Operand<'t>>),
+    /// Results or operands of a call.
+    List(Vec<Operand<'t>>),
     /// A name or a number, plus bytes. Bulk copies name several values.
     Address(Box<Operand<'t>>, i64),
     /// Two results, of which the second is a predicate.

@@ -4,6 +4,7 @@
 mod approximations;
 mod atomics;
 mod bits;
+mod calls;
 mod compare;
 mod control;
 mod convert;
