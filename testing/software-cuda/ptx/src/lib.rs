@@ -15,7 +15,7 @@
 //! parameters in `.param` variables. A warp executes a barrier of the block as a whole. Threads of different blocks are ordered by nothing but the end
 //! of the launch: if one block writes a flag for which another one waits, the data that the flag
 //! announces counts as a race. Matrices of `wgmma` have no swizzling. Tensor maps and clusters with
-//! common memory are not supported. Sums and products of `f64` are rounded to nearest only.
+//! common memory are not supported.
 
 #![forbid(unsafe_code)]
 

@@ -5,8 +5,8 @@ use super::reader::Reader;
 use crate::code::{Kind, LaneFn, lanes};
 use crate::error::LoadError;
 use crate::numbers::{
-    Bf16, F16, F32, F64, Float, Rounding, add_single, canonical, div_single, flush, fma_narrow, fma_single, mul_single,
-    sqrt_single,
+    Bf16, F16, F32, F64, Float, Rounding, add_double, add_single, canonical, div_double, div_single, flush, fma_double,
+    fma_narrow, fma_single, mul_double, mul_single, sqrt_double, sqrt_single,
 };
 use crate::text::Type;
 
@@ -99,6 +99,32 @@ macro_rules! rounded {
     };
 }
 
+/// Chooses among the directed roundings of an instruction on doubles.
+macro_rules! rounded_double {
+    ($apply:ident, $modes:expr, |$($a:ident),+| $nearest:expr, $directed:ident) => {
+        match $modes.rounding.unwrap_or(Rounding::Nearest) {
+            Rounding::Zero => lanes!($apply, |$($a),+| $directed($($a),+, Rounding::Zero)),
+            Rounding::Down => lanes!($apply, |$($a),+| $directed($($a),+, Rounding::Down)),
+            Rounding::Up => lanes!($apply, |$($a),+| $directed($($a),+, Rounding::Up)),
+            Rounding::Nearest | Rounding::Away => lanes!($apply, |$($a: u64),+| ($nearest).to_bits()),
+        }
+    };
+}
+
+/// Chooses among the roundings of an instruction on pairs of singles.
+macro_rules! rounded_words {
+    ($apply:ident, $modes:expr, |$($a:ident),+| $nearest:expr, $directed:ident) => {
+        match $modes.rounding.unwrap_or(Rounding::Nearest) {
+            Rounding::Zero => lanes!($apply, |$($a),+| words(|[$($a),+]| $directed($($a),+, Rounding::Zero), [$($a),+])),
+            Rounding::Down => lanes!($apply, |$($a),+| words(|[$($a),+]| $directed($($a),+, Rounding::Down), [$($a),+])),
+            Rounding::Up => lanes!($apply, |$($a),+| words(|[$($a),+]| $directed($($a),+, Rounding::Up), [$($a),+])),
+            Rounding::Nearest | Rounding::Away => {
+                lanes!($apply, |$($a),+| words(|[$($a),+]| canonical($nearest), [$($a),+]))
+            }
+        }
+    };
+}
+
 const NEGATE_SINGLE: u64 = F32::SIGN;
 
 /// `add`, `sub` and `mul` on floats, behind their type.
@@ -123,22 +149,21 @@ pub fn binary(reader: &mut Reader, ty: Type, modes: Modes) -> Result<Kind, LoadE
             "sub" => rounded!(two, modes, |a, b| canonical(f32_of(a) - f32_of(b)), sub_single),
             _ => rounded!(two, modes, |a, b| canonical(f32_of(a) * f32_of(b)), mul_single),
         },
-        Type::F(64) if is_nearest && modes.is_plain() => match mnemonic {
-            "add" => lanes!(two, |a, b| (f64_of(a) + f64_of(b)).to_bits()),
-            "sub" => lanes!(two, |a, b| (f64_of(a) - f64_of(b)).to_bits()),
-            _ => lanes!(two, |a, b| (f64_of(a) * f64_of(b)).to_bits()),
+        Type::F(64) if modes.is_plain() => match mnemonic {
+            "add" => rounded_double!(two, modes, |a, b| f64_of(a) + f64_of(b), add_double),
+            "sub" => rounded_double!(two, modes, |a, b| f64_of(a) - f64_of(b), sub_double),
+            _ => rounded_double!(two, modes, |a, b| f64_of(a) * f64_of(b), mul_double),
         },
         Type::F(16) if is_nearest => narrow!(with_modes, F16),
         Type::F16x2 if is_nearest => narrow!(with_modes_on_pairs, F16),
         Type::Bf16 if is_nearest && modes.is_plain() => narrow!(with_modes, Bf16),
         Type::Bf16x2 if is_nearest && modes.is_plain() => narrow!(with_modes_on_pairs, Bf16),
-        Type::F32x2 if is_nearest && !modes.saturates => {
+        Type::F32x2 if modes.is_plain() => {
             reader.needs(100, 86)?;
-            match (mnemonic, modes.flushes) {
-                ("add", false) => lanes!(two, |a, b| words(|[a, b]| canonical(f32_of(a) + f32_of(b)), [a, b])),
-                ("sub", false) => lanes!(two, |a, b| words(|[a, b]| canonical(f32_of(a) - f32_of(b)), [a, b])),
-                ("mul", false) => lanes!(two, |a, b| words(|[a, b]| canonical(f32_of(a) * f32_of(b)), [a, b])),
-                _ => return reader.unknown(),
+            match mnemonic {
+                "add" => rounded_words!(two, modes, |a, b| f32_of(a) + f32_of(b), add_single),
+                "sub" => rounded_words!(two, modes, |a, b| f32_of(a) - f32_of(b), sub_single),
+                _ => rounded_words!(two, modes, |a, b| f32_of(a) * f32_of(b), mul_single),
             }
         }
         _ => return reader.unknown(),
@@ -152,6 +177,10 @@ pub fn binary(reader: &mut Reader, ty: Type, modes: Modes) -> Result<Kind, LoadE
 /// Applies a function to both words of registers with pairs of singles.
 fn words<const N: usize>(f: impl Fn([u64; N]) -> u64, from: [u64; N]) -> u64 {
     f(from.map(|value| value & 0xffff_ffff)) | f(from.map(|value| value >> 32)) << 32
+}
+
+fn sub_double(a: u64, b: u64, rounding: Rounding) -> u64 {
+    add_double(a, b ^ F64::SIGN, rounding)
 }
 
 fn sub_single(a: u64, b: u64, rounding: Rounding) -> u64 {
@@ -217,16 +246,16 @@ pub fn fma(reader: &mut Reader) -> Result<Kind, LoadError> {
         Type::F(32) if !relu => {
             rounded!(three, modes, |a, b, c| canonical(f32_of(a).mul_add(f32_of(b), f32_of(c))), fma_single)
         }
-        Type::F(64) if is_nearest && modes.is_plain() && !relu => {
-            lanes!(three, |a, b, c| f64_of(a).mul_add(f64_of(b), f64_of(c)).to_bits())
+        Type::F(64) if modes.is_plain() && !relu => {
+            rounded_double!(three, modes, |a, b, c| f64_of(a).mul_add(f64_of(b), f64_of(c)), fma_double)
         }
         Type::F(16) if is_nearest => relu!(with_modes, F16),
         Type::F16x2 if is_nearest => relu!(with_modes_on_pairs, F16),
         Type::Bf16 if is_nearest && modes.is_plain() => relu!(with_modes, Bf16),
         Type::Bf16x2 if is_nearest && modes.is_plain() => relu!(with_modes_on_pairs, Bf16),
-        Type::F32x2 if is_nearest && modes.is_plain() && !relu => {
+        Type::F32x2 if modes.is_plain() && !relu => {
             reader.needs(100, 86)?;
-            lanes!(three, |a, b, c| words(|[a, b, c]| canonical(f32_of(a).mul_add(f32_of(b), f32_of(c))), [a, b, c]))
+            rounded_words!(three, modes, |a, b, c| f32_of(a).mul_add(f32_of(b), f32_of(c)), fma_single)
         }
         _ => return reader.unknown(),
     };
@@ -256,8 +285,8 @@ pub fn quotient(reader: &mut Reader) -> Result<Kind, LoadError> {
         Type::F(32) if !modes.saturates => {
             rounded!(two, modes, |a, b| canonical(f32_of(a) / f32_of(b)), div_single)
         }
-        Type::F(64) if modes.is_plain() && modes.rounding == Some(Rounding::Nearest) => {
-            lanes!(two, |a, b| (f64_of(a) / f64_of(b)).to_bits())
+        Type::F(64) if modes.is_plain() && modes.rounding.is_some() => {
+            rounded_double!(two, modes, |a, b| f64_of(a) / f64_of(b), div_double)
         }
         _ => return reader.unknown(),
     };
@@ -276,15 +305,19 @@ pub fn root(reader: &mut Reader) -> Result<Kind, LoadError> {
     let run = match (ty, is_root) {
         (Type::F(32), true) => rounded!(one, modes, |a| canonical(f32_of(a).sqrt()), sqrt_single),
         (Type::F(32), false) => rounded!(one, modes, |a| canonical(1.0 / f32_of(a)), reciprocal_single),
-        (Type::F(64), true) if modes.is_plain() && modes.rounding == Some(Rounding::Nearest) => {
-            lanes!(one, |a| f64_of(a).sqrt().to_bits())
+        (Type::F(64), true) if modes.is_plain() && modes.rounding.is_some() => {
+            rounded_double!(one, modes, |a| f64_of(a).sqrt(), sqrt_double)
         }
-        (Type::F(64), false) if modes.is_plain() && modes.rounding == Some(Rounding::Nearest) => {
-            lanes!(one, |a| (1.0 / f64_of(a)).to_bits())
+        (Type::F(64), false) if modes.is_plain() && modes.rounding.is_some() => {
+            rounded_double!(one, modes, |a| 1.0 / f64_of(a), reciprocal_double)
         }
         _ => return reader.unknown(),
     };
     Ok(Kind::Lanes(run, operands(reader, ty, &[ty])?))
+}
+
+fn reciprocal_double(a: u64, rounding: Rounding) -> u64 {
+    div_double(F64::encode(1.0), a, rounding)
 }
 
 fn reciprocal_single(a: u64, rounding: Rounding) -> u64 {

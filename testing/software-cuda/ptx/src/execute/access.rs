@@ -8,7 +8,7 @@ use crate::code::{Access, Atomic, LANES, LOCAL_WINDOW, Lanes, SHARED_WINDOW, WIN
 use crate::counts::{Counts, Traffic};
 use crate::fault::{FaultKind, Space};
 use crate::memory::Session;
-use crate::numbers::integer::mask;
+use crate::numbers::integer::{mask, runs};
 use crate::shadow::{Actor, Conflict, Page, PageConflict, WARPS};
 use crate::works::Work;
 
@@ -275,16 +275,6 @@ fn traffic<'r>(reach: &'r mut Reach, direction: Direction) -> &'r mut Traffic {
         Direction::Read => &mut reach.counts.global_reads,
         Direction::Write => &mut reach.counts.global_writes,
     }
-}
-
-/// Returns the runs of ones of a mask.
-fn runs(mut mask: u64) -> impl Iterator<Item = Range<usize>> {
-    std::iter::from_fn(move || {
-        let start = mask.trailing_zeros();
-        let length = mask.checked_shr(start)?.trailing_ones();
-        mask &= u64::MAX.checked_shl(start + length).unwrap_or(0);
-        Some(start as usize..(start + length) as usize)
-    })
 }
 
 /// Checks an access to bytes of a page, and moves the bytes.

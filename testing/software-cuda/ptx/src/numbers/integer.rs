@@ -7,6 +7,16 @@ pub const fn mask(bits: u32) -> u64 {
     if bits == 0 { 0 } else { u64::MAX >> (64 - bits) }
 }
 
+/// Returns the runs of ones of a mask.
+pub fn runs(mut mask: u64) -> impl Iterator<Item = std::ops::Range<usize>> {
+    std::iter::from_fn(move || {
+        let start = mask.trailing_zeros();
+        let length = mask.checked_shr(start)?.trailing_ones();
+        mask &= u64::MAX.checked_shl(start + length).unwrap_or(0);
+        Some(start as usize..(start + length) as usize)
+    })
+}
+
 /// Returns the value of the lowest bits as a signed number.
 #[inline(always)]
 pub const fn signed(value: u64, bits: u32) -> i64 {

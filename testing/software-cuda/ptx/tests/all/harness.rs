@@ -14,6 +14,9 @@ pub struct Card {
 /// The target of the modules of tests.
 pub const TARGET: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n";
 
+/// The target of modules for an `sm_100`.
+const NEWER_TARGET: &str = ".version 8.7\n.target sm_100\n.address_size 64\n";
+
 impl Card {
     pub fn new() -> Card {
         Card { memory: Memory::new(1 << 30), kind: DeviceKind::named("sm_90").unwrap(), last: 0, approximations: None }
@@ -130,6 +133,7 @@ pub fn evaluate_on(mut card: Card, instruction: &str, to: &str, from: &[&str], r
     let result = card.unwritten((rows.len() * bytes) as u64);
     parameters.push(result);
     let text = kernel(parameters.len(), &registers, &body);
+    let text = if card.kind.name() == "sm_100" { text.replace(TARGET, NEWER_TARGET) } else { text };
     // Blocks of a size that leaves lanes of a warp without thread, but divides all rows.
     let block = (1..=64).rev().find(|block| rows.len().is_multiple_of(*block)).unwrap() as u32;
     card.run(&text, rows.len() as u32 / block, block, &parameters).unwrap_or_else(|fault| panic!("{fault}\n{text}"));

@@ -9,6 +9,7 @@ mod compare;
 mod control;
 mod convert;
 mod copies;
+mod doubles;
 mod faults;
 mod float;
 mod group;
