@@ -15,7 +15,7 @@ use glob::Pattern;
 use crate::commands::check_emitter::CheckEmitter;
 use crate::commands::new_emitter::NewEmitter;
 use crate::progress::ProgressChoice;
-use crate::{lowering, passes};
+use crate::{lowering, passes, sizes};
 
 /// Name of the clap group of the arguments with which --force can be used.
 const FORCED: &str = "forced";
@@ -92,6 +92,10 @@ pub struct CompilationArguments {
     /// Name of the module to read if the file has several
     #[arg(long = "module", value_name = "NAME")]
     pub module_named: Option<String>,
+    /// Sizes of all arguments of a StableHLO program that does not state them: `4x6,6x3,` for two
+    /// arrays and a scalar. Default: the sizes of the arrays of --inputs
+    #[arg(long, value_name = "SIZES", value_parser = sizes::parse)]
+    pub shapes: Option<sizes::Sizes>,
     /// How to read constants that the text elides as `{...}`
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub elided_constants: ElidedConstants,
@@ -391,6 +395,8 @@ pub struct Compile {
 /// Stages at which `compile` can stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Emit {
+    /// StableHLO text of the module as it was read, before all passes
+    Stablehlo,
     /// HLO with fusions
     Hlo,
     /// Kernel IR before lowering

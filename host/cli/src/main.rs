@@ -15,6 +15,7 @@ mod passes;
 mod progress;
 mod running;
 mod shortage;
+mod sizes;
 mod source;
 mod tuned;
 

@@ -7,7 +7,9 @@ use fusebox_compiler::{Cache, Compilation, CompileError, Departures, Dump, Optio
 use fusebox_core::hlo::Elided;
 use fusebox_files::SizeLimit;
 use fusebox_lowering::Stage;
+use fusebox_run::inputs::{InputChoice, InputError};
 use fusebox_run::terminal;
+use fusebox_runtime::npz;
 
 use crate::arguments::{CacheChoice, CommonArguments, CompilationArguments, ElidedConstants};
 use crate::exit::Failure;
@@ -21,7 +23,21 @@ pub fn read(path: &Path, compiling: &CompilationArguments) -> Result<Source, Fai
         ElidedConstants::Zero => Elided::Zero,
         ElidedConstants::Random => Elided::Random,
     };
-    Ok(Source { elided, module: compiling.module_named.clone(), ..source::of_file(path, compiling.file_limit)? })
+    let sizes = compiling.shapes.as_ref().map(|shapes| shapes.0.clone());
+    let module = compiling.module_named.clone();
+    Ok(Source { elided, module, sizes, ..source::of_file(path, compiling.file_limit)? })
+}
+
+/// Reads a module that will have these inputs. The inputs determine the sizes that the program does
+/// not state, unless an option of the command line states them.
+pub fn read_for(path: &Path, compiling: &CompilationArguments, inputs: &InputChoice) -> Result<Source, Failure> {
+    let source = read(path, compiling)?;
+    match &inputs.inputs {
+        Some(file) if source.sizes.is_none() && source.needs_sizes()? => {
+            Ok(Source { sizes: Some(npz::read_sizes(file).map_err(InputError::from)?), ..source })
+        }
+        _ => Ok(source),
+    }
 }
 
 /// Returns the folder of a module; for standard input, the working directory.

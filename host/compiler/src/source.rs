@@ -7,7 +7,11 @@ use fusebox_core::hlo::{
     Diagnostic, Elided, Module, ParseOptions, Span, check_call_depth, parse_module_with, read_proto, verify,
 };
 
-use fusebox_stablehlo::{artifact_in_export, is_bytecode, read_bytecode, read_text, to_hlo};
+use fusebox_stablehlo::program::Program;
+use fusebox_stablehlo::{
+    StablehloError, artifact_in_export, from_hlo, has_unknown_arguments, is_bytecode, print_text, read_bytecode,
+    read_text, to_hlo, to_hlo_for,
+};
 
 use crate::CompileError;
 
@@ -24,6 +28,9 @@ pub struct Source {
     pub elided: Elided,
     /// Name of the module to compile, if the text has several.
     pub module: Option<String>,
+    /// Sizes of the dimensions of each argument of a StableHLO program, which determine the sizes
+    /// that the program does not state.
+    pub sizes: Option<Vec<Vec<i64>>>,
 }
 
 /// Format of a module.
@@ -65,7 +72,7 @@ impl Source {
 
     /// Creates a source that refuses elided constants and selects no module by name.
     pub fn new(name: String, bytes: Vec<u8>, format: Format) -> Source {
-        Source { name, bytes, format, elided: Elided::Refuse, module: None }
+        Source { name, bytes, format, elided: Elided::Refuse, module: None, sizes: None }
     }
 
     /// Reads and verifies the module.
@@ -73,6 +80,10 @@ impl Source {
     /// # Errors
     /// Returns all faults of the module.
     pub fn parse(&self) -> Result<Module, CompileError> {
+        if self.sizes.is_some() && self.format != Format::Stablehlo {
+            let message = "sizes of arguments are only for StableHLO programs with arguments of unknown sizes";
+            return Err(CompileError::Module(vec![self.fault(message.into())]));
+        }
         let module = match self.format {
             Format::Text => self.parse_text()?,
             Format::Proto => self.read_proto()?,
@@ -81,6 +92,16 @@ impl Source {
         verify(&module).map_err(CompileError::Module)?;
         check_call_depth(&module).map_err(|fault| CompileError::Module(vec![fault]))?;
         Ok(module)
+    }
+
+    /// Reads and verifies the module, and returns it as StableHLO text.
+    ///
+    /// # Errors
+    /// All faults of the module, or the first instruction that StableHLO cannot express.
+    pub fn stablehlo(&self) -> Result<String, CompileError> {
+        let module = self.parse()?;
+        let program = from_hlo(&module).map_err(refused)?;
+        Ok(print_text(&program))
     }
 
     fn parse_text(&self) -> Result<Module, CompileError> {
@@ -116,15 +137,35 @@ impl Source {
         Diagnostic { file, span: Span::default(), subject: None, message, source_line }
     }
 
+    /// Whether this is a StableHLO program with arguments of unknown sizes.
+    ///
+    /// # Errors
+    /// The program cannot be read.
+    pub fn needs_sizes(&self) -> Result<bool, CompileError> {
+        if self.format != Format::Stablehlo {
+            return Ok(false);
+        }
+        self.program().map(|program| has_unknown_arguments(&program)).map_err(refused)
+    }
+
     fn read_stablehlo(&self) -> Result<Module, CompileError> {
-        let program = if let Some(artifact) = artifact_in_export(&self.bytes) {
+        let program = self.program();
+        let module = program.and_then(|program| match &self.sizes {
+            Some(sizes) => to_hlo_for(&program, sizes),
+            None => to_hlo(&program),
+        });
+        module.map_err(refused)
+    }
+
+    /// Reads a StableHLO program in any of its forms.
+    fn program(&self) -> Result<Program, StablehloError> {
+        if let Some(artifact) = artifact_in_export(&self.bytes) {
             read_bytecode(artifact, &self.name)
         } else if is_bytecode(&self.bytes) {
             read_bytecode(&self.bytes, &self.name)
         } else {
             read_text(&String::from_utf8_lossy(&self.bytes), &self.name)
-        };
-        program.and_then(|program| to_hlo(&program)).map_err(|error| CompileError::Module(vec![error.into()]))
+        }
     }
 
     fn read_proto(&self) -> Result<Module, CompileError> {
@@ -135,6 +176,10 @@ impl Source {
         module.source_file.clone_from(&self.name);
         Ok(module)
     }
+}
+
+fn refused(error: StablehloError) -> CompileError {
+    CompileError::Module(vec![error.into()])
 }
 
 /// A module in a text of several modules.

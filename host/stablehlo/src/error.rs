@@ -1,4 +1,4 @@
-//! Errors of reading StableHLO.
+//! Errors of reading and writing StableHLO.
 
 use fusebox_core::hlo::{Diagnostic, Span};
 use fusebox_edit::EditError;
@@ -39,6 +39,9 @@ pub enum StablehloError {
     /// An operation whose operands, attributes and results do not fit together.
     #[error("{0}")]
     Invalid(#[from] EditError),
+    /// An instruction of HLO that StableHLO cannot express.
+    #[error("{0}")]
+    Inexpressible(Diagnostic),
 }
 
 impl From<StablehloError> for Diagnostic {
@@ -61,7 +64,7 @@ impl From<StablehloError> for Diagnostic {
             StablehloError::Unsupported { location, operation, message } => {
                 at(location, Span::default(), Some(operation), message)
             }
-            StablehloError::Invalid(EditError(diagnostic)) => diagnostic,
+            StablehloError::Invalid(EditError(diagnostic)) | StablehloError::Inexpressible(diagnostic) => diagnostic,
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Reads StableHLO and converts it to HLO.
+//! Reads StableHLO and converts it to HLO, and the reverse.
 //!
 //! ```text
-//! file of jax.export ──export──> portable artifact ──bytecode──> Program ──import──> HLO module
+//! file of jax.export ──jax_export──> portable artifact ──bytecode──> Program ──import──> HLO module
+//!                                                  text <──text, print──> Program <──export── HLO module
 //! ```
 //!
 //! StableHLO is the form of programs that JAX passes to compilers. The crate links no MLIR.
@@ -12,11 +13,16 @@ mod bytecode;
 mod error;
 mod export;
 mod import;
+mod jax_export;
+mod print;
 pub mod program;
+mod tables;
 mod text;
 
 pub use bytecode::{is_bytecode, read_bytecode};
 pub use error::StablehloError;
-pub use export::{artifact_in_export, read_export};
-pub use import::to_hlo;
+pub use export::from_hlo;
+pub use import::{has_unknown_arguments, to_hlo, to_hlo_for};
+pub use jax_export::{artifact_in_export, read_export};
+pub use print::print_text;
 pub use text::read_text;

@@ -5,6 +5,7 @@
 //! dialects keep the dialect, as in `sdy.mesh`. Functions are operations `func` in the body of the
 //! outermost operation `builtin.module`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
@@ -201,6 +202,12 @@ impl Attribute {
             Attribute::Type(_) => Some(Vec::new()),
             _ => None,
         }
+    }
+
+    /// Returns the strings in a dictionary, by their names.
+    pub fn strings(&self) -> BTreeMap<String, String> {
+        let Attribute::Dictionary(entries) = self else { return BTreeMap::new() };
+        entries.iter().filter_map(|(name, value)| Some((name.to_string(), value.as_text()?.to_owned()))).collect()
     }
 
     fn as_integer(&self) -> Option<i64> {

@@ -55,7 +55,7 @@ fn wrong(report: &ComparisonReport) -> Vec<String> {
 }
 
 fn compare(arguments: &Ab, common: &CommonArguments) -> Result<ComparisonReport, Failure> {
-    let source = module::read(&common.module, &common.compiling)?;
+    let source = module::read_for(&common.module, &common.compiling, &arguments.inputs)?;
     let a = side(&arguments.a, common, "a")?;
     let b = side(&arguments.b, common, "b")?;
     emitters::remark_on_builds([&a, &b].into_iter().filter_map(|side| match &side.compiler {

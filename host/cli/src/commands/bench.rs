@@ -20,7 +20,7 @@ use crate::{guard, module, running};
 
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
     guard::check(&arguments.common, &arguments.inputs.inputs, arguments.profile.iter().flatten())?;
-    let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
+    let source = module::read_for(&arguments.common.module, &arguments.common.compiling, &arguments.inputs)?;
     let begin = Instant::now();
     let Bench { common, progress, cache, .. } = arguments;
     let compiler = Compiler { common, progress, cache, is_measured: true };

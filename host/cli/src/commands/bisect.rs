@@ -15,7 +15,7 @@ pub fn run(arguments: &Bisect) -> Result<(), Failure> {
     guard::check(common, arguments.inputs.inputs.iter().chain(&reference), [])?;
     let force = common.compiling.emitters.force;
     arguments.output.iter().try_for_each(|folder| fusebox_files::check_folder(folder, force))?;
-    let source = module::read(&common.module, &common.compiling)?;
+    let source = module::read_for(&common.module, &common.compiling, &arguments.inputs)?;
     let settings = BisectionSettings {
         compile: module::options(common, None, Phase::Run, Vec::new())?,
         run: running::options(&common.compiling)?,

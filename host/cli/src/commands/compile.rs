@@ -14,6 +14,9 @@ use crate::{guard, module};
 pub fn run(arguments: &Compile) -> Result<(), Failure> {
     guard::check(&arguments.common, [], &arguments.output)?;
     let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
+    if arguments.emit == Some(Emit::Stablehlo) {
+        return write(arguments, source.stablehlo()?.as_bytes());
+    }
     let (target, _) = target(&arguments.common.compiling.target, arguments.ptx_version)?;
     let emit = arguments.emit.unwrap_or_else(|| default_stage(&arguments.common.compiling.target, &target));
     check(emit, &target)?;
@@ -57,13 +60,13 @@ fn stage(emit: Emit) -> Option<Stage> {
         Emit::MlirLowered => Some(Stage::Scalars),
         Emit::Llvm => Some(Stage::Llvm),
         Emit::Ptx | Emit::Asm => Some(Stage::Assembly),
-        Emit::Hlo | Emit::Executable => None,
+        Emit::Stablehlo | Emit::Hlo | Emit::Executable => None,
     }
 }
 
 fn last_phase(emit: Emit) -> Phase {
     match emit {
-        Emit::Hlo => Phase::Fuse,
+        Emit::Stablehlo | Emit::Hlo => Phase::Fuse,
         Emit::Mlir => Phase::Emit,
         Emit::MlirLowered | Emit::Llvm | Emit::Ptx | Emit::Asm => Phase::Code,
         Emit::Executable => Phase::Run,

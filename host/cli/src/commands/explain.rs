@@ -25,7 +25,7 @@ const ADVICE: &str =
 
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
     guard::check(&arguments.common, &arguments.inputs.inputs, &arguments.html)?;
-    let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
+    let source = module::read_for(&arguments.common.module, &arguments.common.compiling, &arguments.inputs)?;
     if arguments.ptxas {
         return kernel_quality(&source, arguments);
     }

@@ -20,7 +20,7 @@ pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
     }
     let force = common.compiling.emitters.force;
     fusebox_files::check_folder(&arguments.output, force)?;
-    let source = module::read(&common.module, &common.compiling)?;
+    let source = module::read_for(&common.module, &common.compiling, &arguments.inputs)?;
     let options = module::options(common, None, Phase::Run, Vec::new())?;
     let run = running::options(&common.compiling)?;
     let made = module::compile_with(&source, &options)?;

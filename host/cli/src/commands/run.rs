@@ -18,7 +18,7 @@ const MOST_DUMPED_VALUES: usize = 1 << 16;
 pub fn run(arguments: &Run) -> Result<(), Failure> {
     let others = [&arguments.inputs.inputs, &arguments.trust.require_signature];
     guard::check(&arguments.common, others.into_iter().flatten(), &arguments.outputs)?;
-    let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
+    let source = module::read_for(&arguments.common.module, &arguments.common.compiling, &arguments.inputs)?;
     let needs_module = [(arguments.check, "--check"), (arguments.interpreter, "the interpreter")];
     if let Some((_, needing)) = needs_module.into_iter().find(|(is_chosen, _)| *is_chosen)
         && is_stored(arguments, &source)?

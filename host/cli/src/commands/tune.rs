@@ -37,7 +37,7 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
     let stop = stopped_by_interrupt()?;
     let (mut reports, mut choices) = (Vec::new(), Choices::new());
     for path in &arguments.modules {
-        let source = module::read(path, &arguments.compiling)?;
+        let source = module::read_for(path, &arguments.compiling, &arguments.inputs)?;
         let compile = module::options(&common(arguments, path), None, Phase::Run, Vec::new())?;
         tune::check_target(&compile.target).map_err(Failure::usage)?;
         emitters::remark_on_builds([&compile.emitters.registry]);

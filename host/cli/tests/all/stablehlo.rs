@@ -45,3 +45,53 @@ fn artifacts_and_exported_files_run() {
     place.write("short.mlirbc", &fs::read(format!("{programs}/softmax.mlirbc")).unwrap()[..100]);
     place.run(&["run", "short.mlirbc"]).failed(1, &["short.mlirbc: error: byte "]);
 }
+
+#[test]
+fn modules_are_written_as_stablehlo() {
+    let place = Workplace::new();
+    let programs = concat!(env!("CARGO_MANIFEST_DIR"), "/../stablehlo/tests/programs");
+    for name in ["softmax.hlo", "softmax.mlirbc", "loop.mlir", "conv.hlo", "scatter.mlirbc"] {
+        place.write(name, &fs::read(format!("{programs}/{name}")).unwrap());
+        place.run(&["compile", name, "--emit", "stablehlo", "-o", "out.mlir"]).succeeded();
+        place.run(&["run", name, "--seed", "7", "--outputs", "first.npz"]).succeeded();
+        place.run(&["run", "out.mlir", "--seed", "7", "--outputs", "second.npz"]).succeeded();
+        assert_eq!(fs::read(place.path("first.npz")).unwrap(), fs::read(place.path("second.npz")).unwrap(), "{name}");
+    }
+    let fused = "f {\n  p = f32[4] parameter(0)\n  ROOT r = f32[4] negate(p)\n}\n\nENTRY main {\n  x = f32[4] parameter(0)\n  \
+                 ROOT y = f32[4] fusion(x), kind=kLoop, calls=f\n}\n";
+    place.write("fused.hlo", fused.as_bytes());
+    place
+        .run(&["compile", "fused.hlo", "--emit", "stablehlo"])
+        .failed(1, &["fused.hlo:8:8: error: StableHLO has no operation fusion [in y]"]);
+}
+
+#[test]
+fn programs_with_unknown_sizes_run_with_the_sizes_of_their_inputs() {
+    let place = Workplace::new();
+    let programs = concat!(env!("CARGO_MANIFEST_DIR"), "/../stablehlo/tests/programs/polymorphic");
+    for name in ["softmax.jax_export", "softmax.mlir", "softmax.hlo", "cumulated.jax_export", "vectors.mlir"] {
+        place.write(name, &fs::read(format!("{programs}/{name}")).unwrap());
+    }
+    place.run(&["run", "softmax.mlir"]).failed(1, &[
+        "softmax.mlir: error: argument 0 has dimensions of unknown size: give the sizes of all arguments, with --shapes or as \
+         the arrays of --inputs [in main]",
+    ]);
+    place.run(&["run", "softmax.hlo", "--outputs", "first.npz"]).succeeded();
+    for name in ["softmax.jax_export", "softmax.mlir"] {
+        place.run(&["run", name, "--shapes", "4x6,6x3", "--outputs", "second.npz", "--check"]).succeeded();
+        assert_eq!(fs::read(place.path("first.npz")).unwrap(), fs::read(place.path("second.npz")).unwrap(), "{name}");
+    }
+    place.run(&["run", "cumulated.jax_export", "--shapes", "8x5", "--check"]).succeeded();
+    // The results of one program are the inputs of the next.
+    place.write(
+        "sizes.mlir",
+        b"func.func @main() -> (tensor<5x2xf32>) {\n  \
+        %0 = stablehlo.constant dense<0.5> : tensor<5x2xf32>\n  return %0 : tensor<5x2xf32>\n}",
+    );
+    place.run(&["run", "sizes.mlir", "--outputs", "inputs.npz"]).succeeded();
+    let run = place.run(&["run", "vectors.mlir", "--inputs", "inputs.npz"]);
+    run.succeeded();
+    place.run(&["run", "vectors.mlir", "--shapes", "4y6"]).failed(2, &["`4y6` is no size; write 4x6,6x3, for two"]);
+    place.run(&["run", "softmax.hlo", "--shapes", "4x6,6x3"]).failed(1, &["sizes of arguments are only for StableHLO"]);
+    place.run(&["run", "softmax.mlir", "--shapes", "4x6,5x3"]).failed(1, &["(= 5) and the specification 'c' (= 6)"]);
+}

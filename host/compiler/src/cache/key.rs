@@ -20,10 +20,11 @@ const THIS_PROGRAM: &str = "/proc/self/exe";
 /// # Errors
 /// If this build of fusebox or a plugin cannot be identified.
 pub fn of_program(source: &Source, options: &Options) -> Result<Key, String> {
-    let Source { name: _, bytes, format, elided, module } = source;
+    let Source { name: _, bytes, format, elided, module, sizes } = source;
     let Options { target, device, emitters, threads, departures, memory_limit, .. } = options;
     let passes = &departures.without_passes;
-    let compilation = format!("{format:?} {elided:?} {module:?} {device:?} {threads} {passes:?} {memory_limit:?}");
+    let compilation =
+        format!("{format:?} {elided:?} {module:?} {sizes:?} {device:?} {threads} {passes:?} {memory_limit:?}");
     let key = begun("program", target)?.and(bytes).and(compilation);
     with_emitters(key, emitters)
 }

@@ -93,6 +93,7 @@ fn all_that_a_compilation_is_given_tells_its_program_from_others() {
         (Source { format: crate::Format::Proto, ..source.clone() }, options.clone()),
         (Source { elided: Elided::Zero, ..source.clone() }, options.clone()),
         (Source { module: Some("m".into()), ..source.clone() }, options.clone()),
+        (Source { sizes: Some(vec![vec![2]]), ..source.clone() }, options.clone()),
         (source.clone(), Options { target: Target::simt(), ..options.clone() }),
         (source.clone(), Options { target: Target::nvptx(90), ..options.clone() }),
         (source.clone(), Options { target: Target::nvptx(90).with_ptx_version(83), ..options.clone() }),

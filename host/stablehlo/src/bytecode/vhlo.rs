@@ -8,16 +8,10 @@ use super::cursor::{Cursor, Read};
 use super::entities::Decoder;
 use super::scalars::{self, constant, dimensions};
 use crate::program::{Attribute, Type};
+use crate::tables::API_VERSIONS;
 
 const DIRECTIONS: &[&str] = &["EQ", "NE", "GE", "GT", "LE", "LT"];
 const COMPARISON_TYPES: &[&str] = &["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"];
-const API_VERSIONS: &[&str] = &[
-    "API_VERSION_UNSPECIFIED",
-    "API_VERSION_ORIGINAL",
-    "API_VERSION_STATUS_RETURNING",
-    "API_VERSION_STATUS_RETURNING_UNIFIED",
-    "API_VERSION_TYPED_FFI",
-];
 const FFT_TYPES: &[&str] = &["FFT", "IFFT", "RFFT", "IRFFT"];
 const PRECISIONS: &[&str] = &["DEFAULT", "HIGH", "HIGHEST"];
 const RANDOM_ALGORITHMS: &[&str] = &["DEFAULT", "THREE_FRY", "PHILOX"];

@@ -5,7 +5,7 @@ use fusebox_edit::Builder;
 
 use super::Imported;
 use super::body::Body;
-use super::importer::Importer;
+use super::importer::{Importer, body, one_or_tuple};
 use super::location::unsupported;
 use crate::program::Operation;
 
@@ -21,15 +21,66 @@ pub(super) struct Call<'c, 'p, 'e, 'm> {
 impl Call<'_, '_, '_, '_> {
     /// Adds an instruction with the operation's operands and results.
     pub(super) fn push(&mut self, op: Op) -> Imported<InstrId> {
-        let shape = self.importer.shape(self.operation)?;
         let operands = std::mem::take(&mut self.operands);
-        Ok(self.edit.add_shaped(op, shape, operands))
+        match self.importer.shape(self.operation) {
+            Ok(shape) => Ok(self.edit.add_shaped(op, shape, operands)),
+            Err(error) if !self.importer.is_refining => Err(error),
+            // The operands determine the sizes that the program does not state.
+            Err(error) => match (&op, self.importer.element_type(self.operation)) {
+                (
+                    Op::Convert | Op::BitcastConvert | Op::Dot(_) | Op::RaggedDot { .. } | Op::Convolution(_),
+                    Some(of),
+                ) => Ok(self.edit.add_typed(op, of, operands)),
+                (Op::Reshape | Op::Iota { .. } | Op::CustomCall(_) | Op::Rng { .. }, _) => Err(error),
+                _ => Ok(self.edit.add(op, operands)),
+            },
+        }
+    }
+
+    /// Returns the numbers of an operand. Fails if they are not known when the program is compiled.
+    pub(super) fn known(&self, operand: usize) -> Imported<Vec<i64>> {
+        let value = self.operation.operands.get(operand);
+        let known = value.and_then(|&value| self.importer.known(self.body, value));
+        match known {
+            Some(known) => Ok(known.numbers),
+            None => self
+                .unsupported(format!("operand {operand} determines a size, but is known only when the program runs")),
+        }
     }
 
     /// Calls a function with the operation's operands.
     pub(super) fn call(&mut self, callee: &str) -> Imported<InstrId> {
+        if self.importer.is_refining {
+            let results = self.inline(callee)?;
+            return Ok(one_or_tuple(self.edit, results));
+        }
         let to_apply = self.importer.function(callee, self.operation)?;
         self.push(Op::Call { to_apply })
+    }
+
+    /// Adds the operations of a function whose sizes depend on the operands.
+    fn inline(&mut self, callee: &str) -> Imported<Vec<InstrId>> {
+        let Some(&function) = self.importer.functions.get(callee) else {
+            return self.unsupported(format!("the program has no function {callee}"));
+        };
+        let block = body(function)?;
+        self.importer.inlining(block, self.operation)?;
+        let mut scope = Body::default();
+        for ((&argument, &operand), &value) in block.arguments.iter().zip(&self.operands).zip(&self.operation.operands)
+        {
+            scope.set(argument, operand);
+            if let Some(known) = self.importer.known(self.body, value) {
+                scope.set_known(argument, known);
+            }
+        }
+        let results = self.importer.block(self.edit, &mut scope, block)?;
+        let last = block.operations.last().map_or(&[][..], |last| &last.operands);
+        for (&result, &inner) in self.operation.results.iter().zip(last) {
+            if let Some(known) = self.importer.known(&scope, inner) {
+                self.body.set_known(result, known);
+            }
+        }
+        Ok(results)
     }
 
     /// Returns the sizes of the result's dimensions.

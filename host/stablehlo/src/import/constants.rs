@@ -5,7 +5,7 @@ use fusebox_edit::Builder;
 
 use super::Imported;
 use super::location::unsupported;
-use crate::program::Operation;
+use crate::program::{Attribute, Constant, Operation};
 
 /// Adds a constant. An array of equal elements becomes a broadcast.
 pub(super) fn constant(edit: &mut Builder, operation: &Operation) -> Imported<InstrId> {
@@ -19,4 +19,12 @@ pub(super) fn constant(edit: &mut Builder, operation: &Operation) -> Imported<In
     }
     let scalar = edit.constant(constant.elements.clone());
     Ok(edit.spread(scalar, &constant.dims))
+}
+
+/// Returns the constant that an operation computes.
+pub(super) fn constant_of(operation: &Operation) -> Option<&Constant> {
+    match operation.attribute("value") {
+        Some(Attribute::Array(constant)) => Some(constant),
+        _ => None,
+    }
 }

@@ -20,13 +20,25 @@ pub(super) fn contraction(call: &mut Call) -> Imported<InstrId> {
             lhs_ragged_dims: operation.integers("lhs_ragged_dimensions")?,
             rhs_group_dims: operation.integers("rhs_group_dimensions")?,
         },
-        _ => Op::Convolution(Box::new(ConvolutionAttrs {
-            window: window(operation, call)?,
-            dims: dims(operation)?,
-            feature_group_count: operation.integer("feature_group_count")?,
-            batch_group_count: operation.integer("batch_group_count")?,
-        })),
+        _ => return convolution(call, None),
     };
+    push(call, op)
+}
+
+/// Adds a convolution. Its padding is an attribute, or known numbers.
+pub(super) fn convolution(call: &mut Call, padding: Option<&[i64]>) -> Imported<InstrId> {
+    let operation = call.operation;
+    let op = Op::Convolution(Box::new(ConvolutionAttrs {
+        window: window(operation, call, padding)?,
+        dims: dims(operation)?,
+        feature_group_count: operation.integer("feature_group_count")?,
+        batch_group_count: operation.integer("batch_group_count")?,
+    }));
+    push(call, op)
+}
+
+fn push(call: &mut Call, op: Op) -> Imported<InstrId> {
+    let operation = call.operation;
     let added = call.push(op)?;
     if let Some(precision) = precision(operation) {
         call.edit.set_other(added, "operand_precision", precision);
@@ -50,6 +62,8 @@ fn dot_dims(operation: &Operation) -> Imported<DotDims> {
 fn algorithm(operation: &Operation) -> String {
     let element = |name| match operation.attribute(name) {
         Some(Attribute::Type(Type::Element(element))) => Some(element.name()),
+        // A type for products only, which arrays do not have.
+        Some(Attribute::Type(Type::Unsupported(name))) if &**name == "tf32" => Some("tf32"),
         _ => None,
     };
     let types = [element("lhs_precision_type"), element("rhs_precision_type"), element("accumulation_type")];
@@ -67,12 +81,16 @@ fn precision(operation: &Operation) -> Option<String> {
     names.iter().any(|name| name != "default").then(|| format!("{{{}}}", names.join(",")))
 }
 
-fn window(operation: &Operation, call: &Call) -> Imported<Window> {
+fn window(operation: &Operation, call: &Call, padding: Option<&[i64]>) -> Imported<Window> {
     let kernel_spatial = operation.integers("kernel_spatial_dimensions")?;
     let rank = kernel_spatial.len();
     let kernel = call.operands.get(1).map(|&kernel| call.edit.dims(kernel)).unwrap_or_default();
     let strides = operation.per_dimension("window_strides", rank, 1)?;
-    let padding = operation.pairs("padding", rank)?;
+    let padding = match padding {
+        None => operation.pairs("padding", rank)?,
+        Some(padding) if padding.len() == 2 * rank => padding.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect(),
+        Some(_) => return call.unsupported("the padding must have two numbers per spatial dimension"),
+    };
     let base_dilation = operation.per_dimension("lhs_dilation", rank, 1)?;
     let window_dilation = operation.per_dimension("rhs_dilation", rank, 1)?;
     let reversal = operation.per_dimension("window_reversal", rank, 0)?;

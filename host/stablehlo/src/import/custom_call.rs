@@ -1,11 +1,13 @@
 //! Calls of functions that the program does not contain.
 
-use fusebox_core::hlo::{CustomCallAttrs, InstrId, Layout, Op, Shape, SliceDim};
+use fusebox_core::hlo::{CustomCallAttrs, ElementType, InstrId, Layout, Op, Shape, SliceDim};
 
 use super::Imported;
 use super::call::Call;
+use super::dynamic;
 use super::importer::one_or_tuple;
 use crate::program::{Attribute, Operation};
+use crate::tables::{API_VERSIONS, element_name};
 
 /// Adds a call of a function that the program does not contain.
 pub(super) fn custom_call(call: &mut Call) -> Imported<InstrId> {
@@ -19,6 +21,7 @@ pub(super) fn custom_call(call: &mut Call) -> Imported<InstrId> {
             called.push(call.importer.function(name, operation)?);
         }
     }
+    let stated = dynamic::shape_of_call(call)?;
     let operands: Vec<Shape> = call.operands.iter().map(|&id| call.edit.shape(id).clone()).collect();
     let (api_version, config) = interface(operation);
     let attributes = CustomCallAttrs {
@@ -29,7 +32,10 @@ pub(super) fn custom_call(call: &mut Call) -> Imported<InstrId> {
         has_side_effect: operation.flag("has_side_effect")?,
         api_version,
     };
-    let mut shape = call.importer.shape(operation)?;
+    let mut shape = match stated {
+        Some(shape) => shape,
+        None => call.importer.shape(operation)?,
+    };
     if let Some(layouts) = layouts(operation, "result_layouts") {
         shape = match shape {
             Shape::Tuple(elements) => Shape::Tuple(with_layouts(elements.clone(), &layouts).unwrap_or(elements)),
@@ -93,10 +99,17 @@ fn interface(operation: &Operation) -> (String, String) {
     if let Some(config @ Attribute::Dictionary(_)) = operation.attribute("mhlo.backend_config") {
         return ("API_VERSION_TYPED_FFI".into(), mlir_text(config));
     }
-    let version = match operation.text("api_version") {
+    let version = match operation.attribute("api_version") {
+        Some(Attribute::Integer(_, number)) => {
+            usize::try_from(*number).ok().and_then(|at| API_VERSIONS.get(at)).copied()
+        }
+        Some(name) => name.as_text(),
+        None => None,
+    };
+    let version = match version {
         // The version that HLO text omits.
-        Ok("API_VERSION_ORIGINAL" | "API_VERSION_UNSPECIFIED") | Err(_) => String::new(),
-        Ok(version) => version.to_owned(),
+        Some("API_VERSION_ORIGINAL" | "API_VERSION_UNSPECIFIED") | None => String::new(),
+        Some(version) => version.to_owned(),
     };
     let config = match operation.attribute("backend_config") {
         Some(Attribute::Text(text)) => text.to_string(),
@@ -146,7 +159,7 @@ fn mlir_text(attribute: &Attribute) -> String {
     match attribute {
         Attribute::Unit => "unit".into(),
         Attribute::Bool(value) => value.to_string(),
-        Attribute::Integer(element, value) => format!("{value} : {}", mlir_type(element.name())),
+        Attribute::Integer(element, value) => format!("{value} : {}", element_text(*element)),
         Attribute::Float(element, value) => format!("{value:e} : {}", element.name()),
         Attribute::Text(text) => format!("{:?}", &**text),
         Attribute::Symbol(name) => format!("@{name}"),
@@ -159,7 +172,7 @@ fn mlir_text(attribute: &Attribute) -> String {
         Attribute::Enum(name) => (*name).to_owned(),
         Attribute::Array(constant) => {
             let dims: String = constant.dims.iter().map(|dim| format!("{dim}x")).collect();
-            let element = mlir_type(constant.elements.element_type.name());
+            let element = element_text(constant.elements.element_type);
             let digits: String = constant.elements.data.iter().map(|byte| format!("{byte:02X}")).collect();
             format!("dense<\"0x{digits}\"> : tensor<{dims}{element}>")
         }
@@ -167,12 +180,6 @@ fn mlir_text(attribute: &Attribute) -> String {
     }
 }
 
-/// Returns MLIR's name of an integer type: `s32` is `i32`, `u8` is `ui8`.
-fn mlir_type(name: &str) -> String {
-    match name.split_at(1) {
-        ("s", bits) => format!("i{bits}"),
-        ("u", bits) => format!("ui{bits}"),
-        _ if name == "pred" => "i1".into(),
-        _ => name.to_owned(),
-    }
+fn element_text(element: ElementType) -> String {
+    element_name(element).unwrap_or_else(|| element.name().to_owned())
 }

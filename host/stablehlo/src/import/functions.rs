@@ -10,8 +10,9 @@ use super::importer::{Importer, body, one_or_tuple};
 use super::location::unsupported;
 use super::manual;
 use super::operations::operation;
+use super::types::{check_sizes, is_unknown};
 use crate::StablehloError;
-use crate::program::{Attribute, Operation, Program, ValueId};
+use crate::program::{Attribute, Operation, Program, Type, ValueId};
 
 /// Converts a program.
 pub(super) fn module(program: &Program) -> Imported<Module> {
@@ -21,16 +22,72 @@ pub(super) fn module(program: &Program) -> Imported<Module> {
     let Some(&main) = importer.functions.get("main") else {
         return Err(unsupported(outermost, "the program has no function main"));
     };
+    check_arguments(program)?;
     let name = outermost.text("sym_name").unwrap_or("module");
     let mut module = new_module(name, |edit| importer.entry(edit, main))?;
     module.source_file = program.file.clone();
     module.replica_count = count(outermost, "mhlo.num_replicas");
     module.num_partitions = devices;
     if devices > 1 {
-        module.other_attributes.extend(manual::meshes(outermost));
+        let meshes = manual::meshes(outermost).or_else(|| manual::frontend_attributes(outermost));
+        module.other_attributes.extend(meshes);
     }
     (module.input_output_alias, module.buffer_donor) = donations(main);
     Ok(module)
+}
+
+/// Returns the number of the first argument that has a dimension of unknown size.
+pub(super) fn unknown_argument(program: &Program) -> Option<usize> {
+    let functions = functions(&program.module).ok()?;
+    let arguments = &body(functions.get("main")?).ok()?.arguments;
+    arguments.iter().position(|&argument| is_unknown(program.value(argument)))
+}
+
+/// Checks that the sizes of all arguments are known.
+fn check_arguments(program: &Program) -> Imported<()> {
+    match unknown_argument(program) {
+        None => Ok(()),
+        Some(number) => Err(StablehloError::Unsupported {
+            location: program.file.clone(),
+            operation: "main".into(),
+            message: format!(
+                "argument {number} has dimensions of unknown size: give the sizes of all arguments, with --shapes or \
+                 as the arrays of --inputs"
+            ),
+        }),
+    }
+}
+
+/// Returns a program whose arguments have these sizes.
+pub(super) fn with_arguments(program: &Program, arguments: &[Vec<i64>]) -> Imported<Program> {
+    let refused = |message: String| {
+        let (location, operation) = (program.file.clone(), "main".into());
+        Err(StablehloError::Unsupported { location, operation, message })
+    };
+    let functions = functions(&program.module)?;
+    let Some(main) = functions.get("main") else { return refused("the program has no function main".into()) };
+    let block = body(main)?;
+    if block.arguments.len() != arguments.len() {
+        let (own, given) = (block.arguments.len(), arguments.len());
+        return refused(format!("the program has {own} arguments, but the shapes of {given} are given"));
+    }
+    let mut refined = program.clone();
+    for (number, (&argument, sizes)) in block.arguments.iter().zip(arguments).enumerate() {
+        let Type::Array { element, dims } = program.value(argument) else {
+            return refused(format!("argument {number} is no array"));
+        };
+        let fits = |(own, given): (&Option<i64>, &i64)| own.is_none_or(|own| own == *given) && *given >= 0;
+        if dims.len() != sizes.len() || !dims.iter().zip(sizes).all(fits) {
+            let own: Vec<String> = dims.iter().map(|dim| dim.map_or("?".into(), |dim| dim.to_string())).collect();
+            return refused(format!("argument {number} has the sizes [{}], not {sizes:?}", own.join(", ")));
+        }
+        if let Err(message) = check_sizes(sizes) {
+            return refused(format!("argument {number}: {message}"));
+        }
+        refined.values[argument.index()] =
+            Type::Array { element: *element, dims: sizes.iter().copied().map(Some).collect() };
+    }
+    Ok(refined)
 }
 
 fn count(outermost: &Operation, name: &str) -> i64 {
@@ -100,6 +157,28 @@ fn called(function: &Operation) -> Vec<&str> {
     names
 }
 
+/// Returns the names of the functions that functions outside of the program call, and of those that
+/// these functions call.
+fn called_outside<'p>(functions: &HashMap<&'p str, &'p Operation>) -> HashSet<&'p str> {
+    let mut found = HashSet::new();
+    let mut open: Vec<&str> = Vec::new();
+    let mut operations: Vec<&Operation> = functions.values().copied().collect();
+    while let Some(next) = operations.pop() {
+        if let Some(Attribute::List(called)) = next.attribute("called_computations") {
+            open.extend(called.iter().filter_map(Attribute::as_text));
+        }
+        operations.extend(next.regions.iter().flat_map(|region| &region.blocks).flat_map(|block| &block.operations));
+    }
+    while let Some(name) = open.pop() {
+        if let Some((&name, function)) = functions.get_key_value(name)
+            && found.insert(name)
+        {
+            open.extend(called(function));
+        }
+    }
+    found
+}
+
 /// Returns the operations that compute constants, by their results.
 fn constants(outermost: &Operation) -> HashMap<ValueId, &Operation> {
     let mut constants = HashMap::new();
@@ -140,7 +219,12 @@ impl<'p> Importer<'p> {
 
     /// Converts all functions that the entry calls, directly or indirectly.
     fn callees(&mut self, edit: &mut Builder, main: &'p Operation) -> Imported<()> {
+        let needed = self.is_refining.then(|| called_outside(&self.functions));
         for (name, function) in callees_first(&self.functions, main) {
+            // Calls of other functions are inlined, because each call may have other sizes.
+            if needed.as_ref().is_some_and(|needed| !needed.contains(name)) {
+                continue;
+            }
             let block = body(function)?;
             let id = edit.try_computation(name, |edit| {
                 let mut scope = self.parameters(edit, function, block)?;
@@ -169,7 +253,7 @@ fn attributes<'o>(function: &'o Operation, name: &str) -> impl Iterator<Item = B
 /// output may take.
 fn donations(main: &Operation) -> (Vec<InputOutputAlias>, Vec<(i64, Vec<i64>)>) {
     let results = match main.attribute("function_type") {
-        Some(Attribute::Type(crate::program::Type::Function { results, .. })) => results.len(),
+        Some(Attribute::Type(Type::Function { results, .. })) => results.len(),
         _ => 0,
     };
     let (mut aliases, mut donors) = (Vec::new(), Vec::new());

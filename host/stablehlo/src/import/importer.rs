@@ -1,20 +1,24 @@
 //! The conversion of one program: its functions, its constants, and the instructions for the values
 //! of its blocks.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use fusebox_core::hlo::{ComputationId, Extra, InstrId, Instruction, Op, Shape};
+use fusebox_core::hlo::{ComputationId, ElementType, Extra, InstrId, Instruction, Op, Shape};
 use fusebox_edit::{Builder, detached_instruction};
 
 use super::Imported;
 use super::body::Body;
-use super::constants::constant;
+use super::constants::{constant, constant_of};
+use super::known::{Known, computed};
 use super::location::{metadata, unsupported};
-use super::types::shape;
-use crate::program::{Attribute, Block, Operation, Program, ValueId};
+use super::types::{is_unknown, shape};
+use crate::program::{Attribute, Block, Operation, Program, Type, ValueId};
 
 /// Regions in a deeper nesting are refused, so that the conversion needs a bounded stack.
 const MAX_DEPTH: usize = 64;
+/// Largest number of operations that calls of functions may add. Functions that call functions
+/// twice would add exponentially many.
+const MOST_INLINED: usize = 1 << 20;
 
 /// A program whose functions are being converted.
 pub(super) struct Importer<'p> {
@@ -24,10 +28,16 @@ pub(super) struct Importer<'p> {
     pub converted: HashMap<&'p str, ComputationId>,
     /// The operations that compute constants, by their results.
     pub constants: HashMap<ValueId, &'p Operation>,
+    /// The operations that compute values, by their results, if sizes are unknown.
+    pub definitions: HashMap<ValueId, &'p Operation>,
+    /// Whether the program has sizes that it does not state, and that the arguments determine.
+    pub is_refining: bool,
     /// Number of devices among which the program may divide arrays.
     pub devices: i64,
     convert: Convert<'p>,
     depth: usize,
+    /// Number of operations of functions that were inlined.
+    inlined: usize,
 }
 
 /// Adds the instructions of an operation. Some operations contain blocks, so the code of these
@@ -42,7 +52,67 @@ impl<'p> Importer<'p> {
         devices: i64,
         convert: Convert<'p>,
     ) -> Self {
-        Importer { program, functions, converted: HashMap::new(), constants, devices, convert, depth: 0 }
+        let is_refining = program.values.iter().any(is_unknown);
+        let definitions = if is_refining { definitions(&program.module) } else { HashMap::new() };
+        let converted = HashMap::new();
+        let (depth, inlined) = (0, 0);
+        Importer {
+            program,
+            functions,
+            converted,
+            constants,
+            definitions,
+            is_refining,
+            devices,
+            convert,
+            depth,
+            inlined,
+        }
+    }
+
+    /// Counts the operations of a function that is inlined.
+    pub(super) fn inlining(&mut self, block: &Block, user: &Operation) -> Imported<()> {
+        self.inlined = self.inlined.saturating_add(size(block));
+        if self.inlined > MOST_INLINED {
+            return Err(unsupported(user, format!("calls of functions would add more than {MOST_INLINED} operations")));
+        }
+        Ok(())
+    }
+
+    /// Returns the numbers of a value, if they are known when the program is compiled.
+    pub(super) fn known(&self, body: &Body, value: ValueId) -> Option<Known> {
+        let constant = || self.constants.get(&value).and_then(|it| constant_of(it)).and_then(Known::of);
+        body.known(value).cloned().or_else(constant)
+    }
+
+    /// Returns the result of an operation that can be computed when the program is compiled,
+    /// because sizes depend on it.
+    pub(super) fn computed(
+        &self,
+        edit: &Builder,
+        body: &Body,
+        operation: &Operation,
+        operands: &[InstrId],
+    ) -> Option<Known> {
+        let [result] = operation.results[..] else { return None };
+        if let ("get_dimension_size", &[operand]) = (&*operation.name, operands) {
+            let dims = edit.dims(operand);
+            let dimension = usize::try_from(operation.integer("dimension").ok()?).ok()?;
+            return Some(Known::scalar(ElementType::S32, *dims.get(dimension)?));
+        }
+        let known = operation.operands.iter().map(|&value| self.known(body, value)).collect::<Option<Vec<Known>>>()?;
+        computed(operation, &known.iter().collect::<Vec<_>>(), self.program.value(result))
+    }
+
+    /// Returns the element type of an operation's only result.
+    pub(super) fn element_type(&self, operation: &Operation) -> Option<ElementType> {
+        match operation.results[..] {
+            [result] => match self.program.value(result) {
+                Type::Array { element, .. } => Some(*element),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Returns the instruction that computes a value. A constant from outside of the computation is
@@ -82,11 +152,16 @@ impl<'p> Importer<'p> {
 
     /// Returns an instruction with the attributes that all instructions of an operation inherit.
     pub(super) fn origin(&self, operation: &Operation) -> Imported<Instruction> {
-        let mut origin = detached_instruction(Op::Tuple, self.shape(operation)?);
+        let shape = match self.shape(operation) {
+            Err(error) if !self.is_refining => return Err(error),
+            known => known.unwrap_or_else(|_| Shape::Tuple(Vec::new())),
+        };
+        let mut origin = detached_instruction(Op::Tuple, shape);
         let metadata = metadata(&operation.location);
         let name = metadata.as_ref().map_or("", |it| &it.op_type);
         origin.name = if is_name(name) { name.to_owned() } else { operation.name.replace(['_', '.'], "-") };
-        let frontend_attributes = frontend_attributes(operation);
+        let frontend_attributes =
+            operation.attribute("mhlo.frontend_attributes").map(Attribute::strings).unwrap_or_default();
         let sharding = operation.text("mhlo.sharding").ok().map(str::to_owned);
         let extra = Extra { metadata, frontend_attributes, sharding, ..Extra::default() };
         origin.extra = (extra != Extra::default()).then(|| Box::new(extra));
@@ -144,11 +219,21 @@ impl<'p> Importer<'p> {
     }
 }
 
-fn frontend_attributes(operation: &Operation) -> BTreeMap<String, String> {
-    let Some(Attribute::Dictionary(entries)) = operation.attribute("mhlo.frontend_attributes") else {
-        return BTreeMap::new();
-    };
-    entries.iter().filter_map(|(name, value)| Some((name.to_string(), value.as_text()?.to_owned()))).collect()
+/// Returns the number of operations in a block, with those of its regions.
+fn size(block: &Block) -> usize {
+    let regions = block.operations.iter().flat_map(|operation| &operation.regions);
+    block.operations.len() + regions.flat_map(|region| &region.blocks).map(size).sum::<usize>()
+}
+
+/// Returns the operations that compute values, by their results.
+fn definitions(outermost: &Operation) -> HashMap<ValueId, &Operation> {
+    let mut definitions = HashMap::new();
+    let mut open = vec![outermost];
+    while let Some(next) = open.pop() {
+        definitions.extend(next.results.iter().map(|&result| (result, next)));
+        open.extend(next.regions.iter().flat_map(|region| &region.blocks).flat_map(|block| &block.operations));
+    }
+    definitions
 }
 
 /// Whether HLO text can contain a name without quotes.

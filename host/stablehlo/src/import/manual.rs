@@ -99,8 +99,18 @@ pub(super) fn sharded(attributes: &BTreeMap<&str, &Attribute>) -> Option<Extra> 
         let frontend_attributes = [("xla.sdy.sharding".to_owned(), text)].into();
         return Some(Extra { frontend_attributes, ..Extra::default() });
     }
-    let text = attributes.get("mhlo.sharding")?.as_text()?;
-    Some(Extra { sharding: Some(text.to_owned()), ..Extra::default() })
+    let sharding = attributes.get("mhlo.sharding").and_then(|it| it.as_text()).map(str::to_owned);
+    let frontend_attributes = attributes.get("mhlo.frontend_attributes").map(|it| it.strings()).unwrap_or_default();
+    let extra = Extra { sharding, frontend_attributes, ..Extra::default() };
+    (extra != Extra::default()).then_some(extra)
+}
+
+/// Returns the attributes of the module that describe its meshes as text, in the form of HLO's
+/// header.
+pub(super) fn frontend_attributes(outermost: &Operation) -> Option<(String, String)> {
+    let entries = outermost.attribute("mhlo.frontend_attributes")?.strings();
+    let entries: Vec<String> = entries.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    (!entries.is_empty()).then(|| ("frontend_attributes".to_owned(), format!("{{{}}}", entries.join(","))))
 }
 
 /// Marks a result of the program with its sharding.

@@ -9,6 +9,7 @@
 //! call.rs         an operation that is being converted
 //! importer.rs     the conversion of a program: blocks, values, origins of instructions
 //! body.rs         values of a computation
+//! dynamic.rs      operations whose sizes other values determine; known.rs: these values
 //! attributes.rs, constants.rs, types.rs, location.rs
 //! ```
 //!
@@ -25,9 +26,11 @@ mod collectives;
 mod constants;
 mod contraction;
 mod custom_call;
+mod dynamic;
 mod elementwise;
 mod functions;
 mod importer;
+mod known;
 mod location;
 mod manual;
 mod movement;
@@ -49,4 +52,18 @@ type Imported<T> = Result<T, StablehloError>;
 /// An operation, a type or an attribute that fusebox does not support, with its place.
 pub fn to_hlo(program: &Program) -> Result<Module, StablehloError> {
     functions::module(program)
+}
+
+/// Whether arguments of the function `main` have dimensions of unknown size.
+pub fn has_unknown_arguments(program: &Program) -> bool {
+    functions::unknown_argument(program).is_some()
+}
+
+/// Converts a program for arguments of these sizes, one list per argument of the function `main`.
+/// They determine all sizes that the program does not state.
+///
+/// # Errors
+/// The errors of [`to_hlo`]. Also arguments that do not fit the program.
+pub fn to_hlo_for(program: &Program, arguments: &[Vec<i64>]) -> Result<Module, StablehloError> {
+    functions::module(&functions::with_arguments(program, arguments)?)
 }

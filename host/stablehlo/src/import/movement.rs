@@ -1,6 +1,6 @@
 //! Operations that move elements.
 
-use fusebox_core::hlo::{GatherDims, InstrId, Op, PaddingDim, SliceDim};
+use fusebox_core::hlo::{GatherDims, InstrId, Op, PaddingDim, Shape, SliceDim};
 
 use super::Imported;
 use super::call::Call;
@@ -19,7 +19,7 @@ pub(super) fn movement(call: &mut Call) -> Imported<InstrId> {
         "concatenate" => Op::Concatenate { dimension: operation.integer("dimension")? },
         "dynamic_slice" => Op::DynamicSlice { sizes: operation.integers("slice_sizes")? },
         "dynamic_update_slice" => Op::DynamicUpdateSlice,
-        "gather" => Op::Gather(gather_dims(operation)?),
+        "gather" => Op::Gather(gather_dims(operation, operation.integers("slice_sizes")?)?),
         "get_dimension_size" => Op::GetDimensionSize { dimension: operation.integer("dimension")? },
         "iota" => Op::Iota { dimension: operation.integer("iota_dimension")? },
         "pad" => Op::Pad { dims: padding(call)? },
@@ -35,8 +35,14 @@ pub(super) fn movement(call: &mut Call) -> Imported<InstrId> {
 /// Adds a broadcast. A dimension of size 1 that the result repeats is removed first, because
 /// a broadcast of HLO only adds dimensions.
 fn broadcast(call: &mut Call) -> Imported<InstrId> {
+    let to = call.result_dims()?;
+    broadcast_to(call, &to)
+}
+
+/// Adds a broadcast to an array of these sizes.
+pub(super) fn broadcast_to(call: &mut Call, to: &[i64]) -> Imported<InstrId> {
     let [operand] = call.exactly()?;
-    let (from, to) = (call.edit.dims(operand), call.result_dims()?);
+    let from = call.edit.dims(operand);
     let dimensions = call.operation.integers("broadcast_dimensions")?;
     let is_kept = |&(&size, &at): &(&i64, &i64)| {
         let result = usize::try_from(at).ok().and_then(|at| to.get(at));
@@ -45,8 +51,9 @@ fn broadcast(call: &mut Call) -> Imported<InstrId> {
     let kept: Vec<(i64, i64)> = from.iter().zip(&dimensions).filter(is_kept).map(|(&size, &at)| (size, at)).collect();
     let (sizes, dimensions): (Vec<i64>, Vec<i64>) = kept.into_iter().unzip();
     let operand = if sizes.len() < from.len() { call.edit.reshape(operand, &sizes) } else { operand };
-    call.operands = vec![operand];
-    call.push(Op::Broadcast { dimensions })
+    let Some(array) = call.edit.array(operand) else { return call.unsupported("the operand must be an array") };
+    let shape = Shape::array(array.element_type, to);
+    Ok(call.edit.add_shaped(Op::Broadcast { dimensions }, shape, [operand]))
 }
 
 fn padding(call: &Call) -> Imported<Vec<PaddingDim>> {
@@ -65,7 +72,8 @@ fn slice_dims(operation: &Operation) -> Imported<Vec<SliceDim>> {
     Ok(each.map(|((start, limit), stride)| SliceDim { start, limit, stride }).collect())
 }
 
-fn gather_dims(operation: &Operation) -> Imported<GatherDims> {
+/// Returns the dimension numbers of a gather of slices of these sizes.
+pub(super) fn gather_dims(operation: &Operation, slice_sizes: Vec<i64>) -> Imported<GatherDims> {
     Ok(GatherDims {
         offset_dims: operation.integers("offset_dims")?,
         collapsed_slice_dims: operation.integers("collapsed_slice_dims")?,
@@ -73,7 +81,7 @@ fn gather_dims(operation: &Operation) -> Imported<GatherDims> {
         operand_batching_dims: operation.integers("operand_batching_dims")?,
         start_indices_batching_dims: operation.integers("start_indices_batching_dims")?,
         index_vector_dim: operation.integer_or_zero("index_vector_dim")?,
-        slice_sizes: operation.integers("slice_sizes")?,
+        slice_sizes,
         indices_are_sorted: operation.flag("indices_are_sorted")?,
     })
 }

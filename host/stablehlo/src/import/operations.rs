@@ -6,7 +6,9 @@ use fusebox_edit::Builder;
 use super::body::Body;
 use super::call::Call;
 use super::importer::Importer;
-use super::{Imported, chlo, collectives, contraction, custom_call, elementwise, manual, movement, regions, whole};
+use super::{
+    Imported, chlo, collectives, contraction, custom_call, dynamic, elementwise, manual, movement, regions, whole,
+};
 use crate::program::Operation;
 
 /// Adds the instructions of an operation.
@@ -21,15 +23,36 @@ pub(super) fn operation<'p>(
         return Ok(());
     }
     let operands = importer.operands(edit, body, operation)?;
-    let is_constraint = &*operation.name == "sdy.sharding_constraint" && importer.devices > 1;
+    // Among several devices, shardings say how arrays may be divided.
+    let is_constraint = importer.devices > 1 && is_constraint(operation);
     if let Some(values) = passed_on(operation, &operands).filter(|_| !is_constraint) {
         operation.results.iter().zip(values).for_each(|(&result, &value)| body.set(result, value));
         return Ok(());
     }
+    if dynamic::assertion(importer, body, operation)? {
+        return Ok(());
+    }
     let origin = importer.origin(operation)?;
+    if importer.is_refining
+        && let (Some(known), [result]) = (importer.computed(edit, body, operation, &operands), &operation.results[..])
+    {
+        let constant = edit.with_origin(origin, |edit| edit.constant(known.literal()));
+        body.set(*result, constant);
+        body.set_known(*result, known);
+        return Ok(());
+    }
     let added = edit.with_origin(origin, |edit| add(&mut Call { importer, edit, body, operation, operands }))?;
     importer.set_results(edit, body, operation, added);
     Ok(())
+}
+
+fn is_constraint(operation: &Operation) -> bool {
+    let is_marked = ["mhlo.sharding", "mhlo.frontend_attributes"].iter().any(|it| operation.attribute(it).is_some());
+    match &*operation.name {
+        "sdy.sharding_constraint" => true,
+        "custom_call" => operation.text("call_target_name") == Ok("Sharding") && is_marked,
+        _ => false,
+    }
 }
 
 /// Returns the results of an operation that only returns its operands.
@@ -48,6 +71,9 @@ fn passed_on<'o>(operation: &Operation, operands: &'o [InstrId]) -> Option<&'o [
 /// Adds the operation's instructions. Returns the last one.
 fn add(call: &mut Call) -> Imported<InstrId> {
     let operation = call.operation;
+    if let Some(added) = dynamic::dynamic(call)? {
+        return Ok(added);
+    }
     match &*operation.name {
         "case" | "if" | "while" | "sdy.manual_computation" | "sdy.named_computation" => regions::control(call),
         "map" | "reduce" | "reduce_window" | "scatter" | "select_and_scatter" | "sort" => regions::applying(call),

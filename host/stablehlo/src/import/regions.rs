@@ -118,9 +118,15 @@ fn with_tuple<'p>(
     passes_on: bool,
 ) -> Imported<ComputationId> {
     let importer = &mut *call.importer;
+    let outside = &*call.body;
     call.edit.try_computation(name, |edit| {
         let tuple = edit.parameter(shape.clone());
         let mut scope = Body::default();
+        for &value in captured {
+            if let Some(known) = outside.known(value) {
+                scope.set_known(value, known.clone());
+            }
+        }
         for (index, &value) in block.arguments.iter().chain(captured).enumerate() {
             let element = edit.element(tuple, index);
             scope.set(value, element);

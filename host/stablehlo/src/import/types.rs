@@ -21,7 +21,7 @@ fn bounded(r#type: &Type, left: &mut usize) -> Result<Shape, String> {
     match r#type {
         Type::Array { element, dims } => match dims.iter().copied().collect::<Option<Vec<i64>>>() {
             Some(dims) => Ok(Shape::array(*element, dims)),
-            None => Err("sizes that are not known before the program runs are not supported".into()),
+            None => Err("a size is known only when the program runs, and no arguments determine it".into()),
         },
         Type::Token => Ok(Shape::Token),
         Type::Tuple(elements) => {
@@ -30,4 +30,26 @@ fn bounded(r#type: &Type, left: &mut usize) -> Result<Shape, String> {
         Type::Unsupported(name) => Err(format!("the type {name} is not supported")),
         Type::Element(_) | Type::Function { .. } | Type::None => Err("a value has a type without values".into()),
     }
+}
+
+/// Largest number of elements of an array, as for sizes that the program states.
+const MOST_IN_ARRAY: i64 = 1 << 48;
+
+/// Checks that an array may have these sizes.
+///
+/// # Errors
+/// Returns why it may not.
+pub(super) fn check_sizes(sizes: &[i64]) -> Result<(), String> {
+    if let Some(size) = sizes.iter().find(|size| **size < 0) {
+        return Err(format!("a dimension would have the size {size}"));
+    }
+    match sizes.iter().fold(1i64, |count, &size| count.saturating_mul(size.max(1))) {
+        ..=MOST_IN_ARRAY => Ok(()),
+        _ => Err("an array would be too large".into()),
+    }
+}
+
+/// Whether a type has a dimension of unknown size.
+pub(super) fn is_unknown(of: &Type) -> bool {
+    matches!(of, Type::Array { dims, .. } if dims.contains(&None))
 }

@@ -8,8 +8,10 @@ use fusebox_core::hlo::ElementType;
 
 use super::constants;
 use super::cursor::{Cursor, Read};
+use super::sharding;
 use super::types::r#type;
 use crate::program::{Attribute, Type};
+use crate::tables::{CHANNEL, CONVOLVED, is_group};
 
 /// Names and values of attributes.
 pub(super) type Named = Vec<(Arc<str>, Attribute)>;
@@ -38,19 +40,6 @@ fn nested_dictionary(cursor: &mut Cursor, into: &mut Named, depth: usize) -> Rea
     Ok(())
 }
 
-/// Whether an attribute consists of several attributes of the operation.
-fn is_group(name: &str) -> bool {
-    matches!(
-        name,
-        "algorithm"
-            | "channel_handle"
-            | "dimension_numbers"
-            | "dot_dimension_numbers"
-            | "ragged_dot_dimension_numbers"
-            | "scatter_dimension_numbers"
-    )
-}
-
 /// Reads the attributes of a group, for example `gather<offset_dims = [0], index_vector_dim = 1>`.
 fn group(cursor: &mut Cursor, into: &mut Named) -> Read<()> {
     match cursor.name()? {
@@ -64,7 +53,7 @@ fn group(cursor: &mut Cursor, into: &mut Named) -> Read<()> {
             let mut parts = Named::new();
             fields(cursor, &mut parts)?;
             let handle = parts.into_iter().find(|(name, _)| &**name == "handle");
-            into.extend(handle.map(|(_, value)| ("channel_id".into(), value)));
+            into.extend(handle.map(|(_, value)| (CHANNEL.1.into(), value)));
             Ok(())
         }
         _ => fields(cursor, into),
@@ -84,16 +73,20 @@ pub(super) fn fields(cursor: &mut Cursor, into: &mut Named) -> Read<()> {
 
 /// Reads dimension numbers of a convolution, as in `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
 pub(super) fn convolution_dims(cursor: &mut Cursor, into: &mut Named) -> Read<()> {
-    dims_of(cursor, "input", ["b", "f"], ["input_batch_dimension", "input_feature_dimension"], into)?;
+    let [input, kernel, output] = CONVOLVED;
+    dims_of(cursor, input, into)?;
     cursor.expect("x")?;
-    let kernel = ["kernel_input_feature_dimension", "kernel_output_feature_dimension"];
-    dims_of(cursor, "kernel", ["i", "o"], kernel, into)?;
+    dims_of(cursor, kernel, into)?;
     cursor.expect("->")?;
-    dims_of(cursor, "output", ["b", "f"], ["output_batch_dimension", "output_feature_dimension"], into)
+    dims_of(cursor, output, into)
 }
 
 /// Reads the roles of an array's dimensions: two letters, and numbers of spatial dimensions.
-fn dims_of(cursor: &mut Cursor, array: &str, letters: [&str; 2], names: [&str; 2], into: &mut Named) -> Read<()> {
+fn dims_of(
+    cursor: &mut Cursor,
+    (array, letters, names): (&str, [&'static str; 2], [&'static str; 2]),
+    into: &mut Named,
+) -> Read<()> {
     let at = *cursor;
     let roles = cursor.list(["[", "]"], |cursor| if cursor.eat("?") { Ok("?") } else { cursor.name() })?;
     let position = |role: &str| roles.iter().position(|own| *own == role).map(|at| at as i64);
@@ -159,7 +152,8 @@ fn nested(cursor: &mut Cursor, depth: usize) -> Read<Attribute> {
 }
 
 /// Reads an attribute of a dialect: `#stablehlo<precision HIGHEST>` is a name, and
-/// `#stablehlo.output_operand_alias<…>` has fields. Other attributes have no meaning on one device.
+/// `#stablehlo.output_operand_alias<…>` has fields. Attributes of other dialects than `sdy` have no
+/// meaning here.
 fn of_dialect(cursor: &mut Cursor) -> Read<Attribute> {
     let dialect = cursor.marked("#")?;
     match &*dialect {
@@ -182,7 +176,10 @@ fn of_dialect(cursor: &mut Cursor) -> Read<Attribute> {
             let (output, within) = (list("output_tuple_indices"), list("operand_tuple_indices"));
             Ok(Attribute::OutputAlias { output, operand, within })
         }
-        _ => {
+        name => {
+            if let Some(sharding) = sharding::attribute(cursor, name)? {
+                return Ok(sharding);
+            }
             if cursor.is_at("<") {
                 cursor.skip_bracketed('<', '>')?;
             }

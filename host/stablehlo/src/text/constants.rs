@@ -102,15 +102,16 @@ fn constant(element: ElementType, dims: Vec<i64>, data: Vec<u8>) -> Result<Const
     Ok(Constant { elements, dims })
 }
 
-/// Returns the bytes that the hexadecimal digits after `0x` encode.
+/// Returns the bytes that the hexadecimal digits after `0x` encode. A predicate has a byte.
 fn from_hexadecimal(digits: &str, element: ElementType) -> Result<Vec<u8>, String> {
     let digits = digits.strip_prefix("0x").unwrap_or(digits);
-    if element == ElementType::Pred {
-        return Err("predicates in hexadecimal digits are not supported".into());
-    }
     let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
     let bytes = digits.as_bytes().chunks(2).map(byte).collect::<Option<Vec<u8>>>();
-    bytes.ok_or_else(|| "a constant has a character that is no hexadecimal digit".into())
+    let mut bytes = bytes.ok_or("a constant has a character that is no hexadecimal digit")?;
+    if element == ElementType::Pred {
+        bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+    }
+    Ok(bytes)
 }
 
 /// Returns the bytes of elements.

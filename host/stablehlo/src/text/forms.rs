@@ -11,15 +11,18 @@ use fusebox_core::hlo::ElementType;
 use super::attributes::{Named, attribute, convolution_dims, dictionary, fields, integer, integers, text};
 use super::constants;
 use super::cursor::{Cursor, Read};
-use super::reader::{Draft, Reader, canonical};
+use super::manual;
+use super::reader::{Draft, Reader};
+use super::sharding::sharding;
 use super::types::{results, r#type};
 use crate::program::{Attribute, Block, Location, Operation, Region, Type, ValueId};
+use crate::tables::name_in_program;
 
 /// Reads the rest of an operation, beginning with the operation's name.
 pub(super) fn operation<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>) -> Read<Draft> {
     let at = *cursor;
     let full = cursor.name()?;
-    let name = canonical(full);
+    let name = name_in_program(full);
     let mut draft = Draft { name: name.to_owned(), ..Draft::default() };
     match name {
         "builtin.module" => module(reader, cursor, &mut draft)?,
@@ -36,12 +39,9 @@ pub(super) fn operation<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>) ->
         }
         "while" => while_loop(reader, cursor, &mut draft)?,
         "reduce" => reduce(reader, cursor, &mut draft)?,
-        "sdy.mesh" => {
-            draft.set("sym_name", Attribute::Symbol(cursor.marked("@")?.into()));
-            cursor.expect("=")?;
-            cursor.skip_bracketed('<', '>')?;
-        }
-        "sdy.manual_computation" | "sdy.named_computation" | "chlo.scan" => {
+        "sdy.mesh" => manual::named_mesh(cursor, &mut draft)?,
+        "sdy.manual_computation" | "sdy.named_computation" => manual::computation(reader, cursor, &mut draft)?,
+        "chlo.scan" => {
             return Err(at.error(format!("{full} in text is not supported: save the program as a portable artifact")));
         }
         _ => {
@@ -153,7 +153,7 @@ fn reduce<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>, draft: &mut Draf
             break;
         }
     }
-    let applied = if cursor.eat_word("applies") { Some(canonical(cursor.name()?)) } else { None };
+    let applied = if cursor.eat_word("applies") { Some(name_in_program(cursor.name()?)) } else { None };
     cursor.expect("across")?;
     cursor.expect("dimensions")?;
     cursor.expect("=")?;
@@ -260,7 +260,8 @@ fn suffix(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
             draft.set("index", integer(cursor.integer()?));
             cursor.expect("]")?;
         }
-        "sdy.sharding_constraint" => cursor.skip_bracketed('<', '>')?,
+        "sdy.sharding_constraint" => draft.set("sharding", sharding(cursor)?),
+        "sdy.sharding_group" | "sdy.propagation_barrier" => named(cursor, draft)?,
         _ => {}
     }
     Ok(())
@@ -286,8 +287,8 @@ fn named(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
             draft.set("precision_config", Attribute::List(names.into()));
             Ok(())
         }
-        ("convolution", "dim_numbers") => convolution_dims(cursor, &mut draft.attributes),
-        ("convolution", "window") => window(cursor, draft),
+        ("convolution" | "dynamic_conv", "dim_numbers") => convolution_dims(cursor, &mut draft.attributes),
+        ("convolution" | "dynamic_conv", "window") => window(cursor, draft),
         ("reduce_precision", "format") => format(cursor, draft),
         (operation, key) => {
             let name = attribute_of(operation, key).ok_or_else(|| at.error(format!("{operation} has no {key}")))?;
@@ -307,9 +308,11 @@ fn named(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
 fn attribute_of(operation: &str, key: &str) -> Option<&'static str> {
     Some(match (operation, key) {
         ("broadcast", "sizes") => "broadcast_sizes",
-        ("broadcast_in_dim", "dims") => "broadcast_dimensions",
+        ("broadcast_in_dim" | "dynamic_broadcast_in_dim", "dims") => "broadcast_dimensions",
         ("concatenate" | "get_dimension_size" | "set_dimension_size", "dim") => "dimension",
-        ("iota", "dim") => "iota_dimension",
+        ("dynamic_broadcast_in_dim", "known_expanding_dims") => "known_expanding_dimensions",
+        ("dynamic_broadcast_in_dim", "known_nonexpanding_dims") => "known_nonexpanding_dimensions",
+        ("iota" | "dynamic_iota", "dim") => "iota_dimension",
         ("transpose", "dims") => "permutation",
         ("reverse", "dims") => "dimensions",
         ("dynamic_slice", "sizes") => "slice_sizes",
@@ -322,6 +325,8 @@ fn attribute_of(operation: &str, key: &str) -> Option<&'static str> {
         ("rng_bit_generator", "algorithm") => "rng_algorithm",
         ("cholesky", "lower") => "lower",
         ("chlo.top_k", "k") => "k",
+        ("sdy.sharding_group", "group_id") => "group_id",
+        ("sdy.propagation_barrier", "allowed_direction") => "allowed_direction",
         _ => return None,
     })
 }
@@ -374,7 +379,7 @@ fn types(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
     if cursor.is_at("{") {
         dictionary(cursor, &mut draft.attributes)?;
     }
-    let is_return = draft.name == "return" || draft.name == "sdy.return";
+    let is_return = matches!(&*draft.name, "return" | "sdy.return" | "sdy.sharding_group");
     if !cursor.eat(":") {
         if is_return && draft.operands.is_empty() || draft.name == "tuple" {
             return Ok(());

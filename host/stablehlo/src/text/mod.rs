@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! cursor.rs       words, numbers, strings
-//! types.rs, constants.rs, attributes.rs, locations.rs
+//! types.rs, constants.rs, attributes.rs, sharding.rs, locations.rs
 //! names.rs        values by name
 //! reader.rs       operations, regions, the module
-//! forms.rs        operations with a syntax of their own
+//! forms.rs        operations with a syntax of their own; manual.rs: those of the dialect sdy
 //! ```
 
 mod attributes;
@@ -13,14 +13,16 @@ mod constants;
 mod cursor;
 mod forms;
 mod locations;
+mod manual;
 mod names;
 mod reader;
+mod sharding;
 mod types;
 
 use self::cursor::Cursor;
 use self::reader::Reader;
 use crate::StablehloError;
-use crate::program::Program;
+use crate::program::{Attribute, Program};
 
 /// Reads a program from text. `file` is the name of the text's file, for error messages.
 ///
@@ -30,4 +32,11 @@ pub fn read_text(text: &str, file: &str) -> Result<Program, StablehloError> {
     let mut reader = Reader::new(text, file, forms::operation)?;
     let module = reader.module(&mut Cursor::new(text, file))?;
     Ok(Program { module, values: reader.names.values, file: file.to_owned() })
+}
+
+/// Reads one attribute, as HLO's text contains it in configurations of custom calls.
+pub(crate) fn read_attribute(text: &str) -> Result<Attribute, StablehloError> {
+    let mut cursor = Cursor::new(text, "configuration");
+    let attribute = attributes::attribute(&mut cursor)?;
+    if cursor.is_at_end() { Ok(attribute) } else { Err(cursor.error("the attribute has ended before")) }
 }

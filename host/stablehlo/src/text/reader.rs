@@ -8,6 +8,7 @@ use super::locations::Aliases;
 use super::names::Names;
 use super::types::{results, r#type};
 use crate::program::{Block, Location, Operation, Region, Type, ValueId};
+use crate::tables::name_in_program;
 
 /// Regions in a deeper nesting are refused, so that reading needs a bounded stack.
 const MAX_DEPTH: usize = 64;
@@ -103,7 +104,7 @@ impl<'t> Reader<'t> {
     /// Reads an operation in the syntax that all operations have.
     fn generic(&mut self, cursor: &mut Cursor<'t>) -> Read<Draft> {
         let full = cursor.string()?;
-        let mut draft = Draft { name: canonical(&full).to_owned(), ..Draft::default() };
+        let mut draft = Draft { name: name_in_program(&full).to_owned(), ..Draft::default() };
         draft.operands = cursor.list(["(", ")"], |cursor| self.names.operand(cursor))?;
         if cursor.is_at("[") {
             return Err(cursor.error(format!("{full} has successors, which StableHLO's operations do not have")));
@@ -185,16 +186,5 @@ impl<'t> Reader<'t> {
 fn skip_aliases(cursor: &mut Cursor) {
     while cursor.is_at("#") {
         cursor.while_is(|c| c != '\n');
-    }
-}
-
-/// Returns the name of an operation in a program: StableHLO's without the dialect.
-pub(super) fn canonical(name: &str) -> &str {
-    match name {
-        "call" | "func.call" => "call",
-        "func.func" => "func",
-        "func.return" | "return" | "stablehlo.return" => "return",
-        "module" => "builtin.module",
-        _ => name.strip_prefix("stablehlo.").unwrap_or(name),
     }
 }

@@ -7,11 +7,14 @@ one file of jax.export.
 import os
 import sys
 
+os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=4'
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import export, lax
 from jax._src.lib import _jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 FOLDER = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
 # The version that a plugin gets that states none.
@@ -76,6 +79,54 @@ PROGRAMS = {
 }
 
 
+def sharded():
+    """Lowers a program for four devices: shardings, constraints, and manual computations."""
+    mesh = Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ('x', 'y'))
+    of = lambda *spec: NamedSharding(mesh, P(*spec))
+
+    def products(a, b):
+        return lax.psum(a @ b, 'y'), lax.all_gather(a, 'x', tiled=True), lax.ppermute(b, 'x', [(0, 1), (1, 0)])
+
+    def program(a, b):
+        a = lax.with_sharding_constraint(a, of('x', None))
+        parts = jax.shard_map(products, mesh=mesh, in_specs=(P('x', 'y'), P('y', None)),
+                              out_specs=(P('x', None), P(None, 'y'), P('y', None)), check_vma=False)
+        sums = jax.shard_map(lambda c: lax.psum_scatter(c, 'y', tiled=True), mesh=mesh, in_specs=P(('x', 'y')),
+                             out_specs=P('x'), check_vma=False)
+        return parts(a, b), sums(a.sum(1))
+
+    shape = jax.ShapeDtypeStruct((8, 8), jnp.float32)
+    results = (of('x'), of(), of('y')), of('x')
+    return jax.jit(program, in_shardings=(of('x', 'y'), of(None, ('x', 'y'))), out_shardings=results).lower(shape, shape)
+
+
+# Functions for arguments of unknown sizes: the sizes as symbols, and as numbers. JAX computes sizes in many ways.
+POLYMORPHIC = {
+    'reshaped': (lambda x: (jnp.concatenate([x.reshape(-1), jnp.ones(2 * x.shape[0])]) + jnp.arange(x.size + 2 * x.shape[0]),
+                            x.reshape(x.shape[1], -1), x.mean(0)), ['b, c'], [(4, 6)]),
+    'softmax': (lambda x, w: jax.nn.softmax(x @ w), ['b, c', 'c, 3'], [(4, 6), (6, 3)]),
+    'sliced': (lambda x: (x[::-1][:x.shape[0] - 1], x[1:, x.shape[1] // 2:], jnp.pad(x, ((1, 2), (0, 0))),
+                          lax.pad(x, 1., ((x.shape[1] % 4, 0, 0), (0, 0, 1)))), ['b, c'], [(4, 6)]),
+    'gathered': (lambda x: (x[jnp.array([2, -1])], lax.dynamic_slice_in_dim(x, x[0, 0].astype(int), x.shape[0] - 1),
+                            x.at[:, 1].set(0.)), ['b, c'], [(4, 6)]),
+    'cumulated': (lambda x: (jnp.cumsum(x, axis=0), jnp.sort(x, axis=1), jnp.argmax(x, axis=1), lax.top_k(x, 2)), ['b, c'],
+                  [(4, 6)], ['c >= 2']),
+    'repeated': (lambda x: (lax.fori_loop(0, 3, lambda k, v: v * 0.5 + jnp.sum(v), x), lax.cond(x.sum() > 0, lambda: x, lambda: x + 1)),
+                 ['b, c'], [(4, 6)]),
+    'convolved': (lambda x: lax.conv_general_dilated(x, jnp.ones((2, 3, 3, 3)), (2, 1), 'SAME'), ['b, 3, h, w'], [(2, 3, 5, 4)]),
+    'vectors': (lambda x: jax.vmap(lambda v: jnp.outer(v, v).sum(0) + jnp.linspace(0., 1., 3).sum())(x), ['b, c'], [(4, 6)]),
+}
+
+
+def polymorphic(name, function, symbols, sizes, constraints=()):
+    scope = export.SymbolicScope(constraints)
+    of = lambda dims: jax.ShapeDtypeStruct(dims, jnp.float32)
+    exported = export.export(jax.jit(function))(*[of(export.symbolic_shape(dims, scope=scope)) for dims in symbols])
+    write(f'polymorphic/{name}.mlir', exported.mlir_module())
+    write(f'polymorphic/{name}.jax_export', bytes(exported.serialize()))
+    write(f'polymorphic/{name}.hlo', jax.jit(function).lower(*[of(dims) for dims in sizes]).as_text('hlo'))
+
+
 def write(name, data):
     with open(os.path.join(FOLDER, name), 'wb' if isinstance(data, bytes) else 'w') as file:
         file.write(data)
@@ -91,6 +142,14 @@ def main():
         write(f'{name}.mlirbc', _jax.mlir.serialize_portable_artifact(module, VERSION))
         write(f'{name}.hlo', lowered.as_text('hlo'))
         write(f'{name}.mlir', lowered.as_text(debug_info=name == 'loop'))
+    for name, parts in POLYMORPHIC.items():
+        polymorphic(name, *parts)
+    lowered = sharded()
+    module = lowered.compiler_ir('stablehlo')
+    write('sharded/shards.mlir', lowered.as_text())
+    write('sharded/shards_generic.mlir', module.operation.get_asm(print_generic_op_form=True))
+    # As a plugin gets the program, with the operations of the dialect sdy.
+    write('sharded/shards.mlirbc', _jax.mlir.serialize_portable_artifact(module, VERSION, True))
     exported = export.export(jax.jit(PROGRAMS['softmax'][0]))(jax.ShapeDtypeStruct((4, 5), jnp.float32))
     write('softmax.jax_export', bytes(exported.serialize()))
 

@@ -36,6 +36,24 @@ pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, Np
     parameters.iter().map(|shape| read_value(path, &mut archive, shape, &mut next)).collect()
 }
 
+/// Reads the sizes of the dimensions of all arrays in a file, in order.
+///
+/// # Errors
+/// If the file cannot be read, or its arrays have other names than `arr_0`, `arr_1` and so on.
+pub fn read_sizes(path: &Path) -> Result<Vec<Vec<i64>>, NpzError> {
+    let located = |fault: NpzFault| NpzError::new(path, None, fault);
+    let file = fusebox_files::open(path, SizeLimit::none()).map_err(|error| located(error.into()))?;
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| located(error.into()))?;
+    let count = archive.len();
+    check_names(&archive, count).map_err(located)?;
+    let mut sizes = |number: usize| -> Result<Vec<i64>, NpzFault> {
+        let header = header::read(&mut archive.by_name(&member(number))?)?;
+        // A size that is too large is refused when the array is read.
+        Ok(header.dims.into_iter().map(|size| i64::try_from(size).unwrap_or(i64::MAX)).collect())
+    };
+    (0..count).map(|number| sizes(number).map_err(|fault| NpzError::new(path, Some(number), fault))).collect()
+}
+
 /// Writes the array leaves of a result to a file. Tokens are not written.
 ///
 /// # Errors

@@ -74,7 +74,11 @@ pub(super) fn undefined(call: &mut Call, name: &str) -> Imported<InstrId> {
             );
         }
     };
-    if *call.edit.shape(id) != call.importer.shape(call.operation)? {
+    let declared = match call.importer.shape(call.operation) {
+        Err(error) if !call.importer.is_refining => return Err(error),
+        declared => declared.ok(),
+    };
+    if declared.is_some_and(|declared| *call.edit.shape(id) != declared) {
         return call.unsupported("the types of the operands and of the result must be equal");
     }
     Ok(id)

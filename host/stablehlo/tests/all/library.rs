@@ -1,6 +1,5 @@
 //! Functions of the library CHLO, as text contains them, against the definitions in portable
 //! artifacts (`programs/make.py`) and against known values.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::PathBuf;
