@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the random and fuzzing tests with many more cases than `./test.sh` has time for: within an hour
+# Runs the random and fuzzing tests with many more cases than `./test.sh` has time for: within two hours
 # on two cores. The argument is a seed: `testing/long.sh 7`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,3 +15,7 @@ export FUSEBOX_KILLS=400
 cargo test -p fusebox --test all kills::
 export FUSEBOX_FUZZ_SEED=$seed FUSEBOX_FUZZ_SECONDS=120
 cargo test -p fusebox-fuzz --test all seconds::
+# Artifacts and calls of the C interface are input from outside of the process.
+RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo run --release -p fusebox-fuzz --no-default-features \
+    --target x86_64-unknown-linux-gnu -- artifacts --seed "$seed" --no-memory-limit --cases 2000000 --seconds 1800
+FUSEBOX_SEQUENCE_SEED=$seed FUSEBOX_SEQUENCES=200000 cargo test -p fusebox-pjrt --test interface sequences::

@@ -91,6 +91,7 @@ fn run_worker(program: &Path, cases: &Cases, input: &Path, patience: Duration) -
         .args(["--worker", &cases.target, "--seed", &cases.seed.to_string()])
         .args(["--first", &cases.first.to_string(), "--cases", &cases.most.to_string()])
         .args(["--seconds", &cases.time.as_secs_f64().to_string()])
+        .args((!cases.is_memory_limited).then_some("--no-memory-limit"))
         .arg("--input-file")
         .arg(input)
         .stdin(Stdio::null())

@@ -13,8 +13,10 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "compiler")]
 mod compiled;
 pub mod driver;
+mod memory;
 pub mod mutate;
 pub mod random;
 pub mod seeds;

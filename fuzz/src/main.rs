@@ -14,7 +14,7 @@ use fusebox_fuzz::{driver, targets, worker};
 #[derive(Parser)]
 struct Arguments {
     /// Targets to run; default: all
-    #[arg(value_parser = targets::NAMES)]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(targets::names()))]
     targets: Vec<String>,
     /// Seconds for each target
     #[arg(long, default_value_t = 10.0)]
@@ -28,6 +28,9 @@ struct Arguments {
     /// Largest number of cases of each target
     #[arg(long, default_value_t = u64::MAX)]
     cases: u64,
+    /// Do not limit the memory of the workers, because a sanitizer reserves addresses
+    #[arg(long)]
+    no_memory_limit: bool,
     /// Folder to which the input of each finding is written
     #[arg(long, default_value = "findings")]
     findings: PathBuf,
@@ -57,13 +60,14 @@ fn run(arguments: &Arguments) -> std::io::Result<bool> {
         seed: arguments.seed,
         first: arguments.first,
         most: arguments.cases,
+        is_memory_limited: !arguments.no_memory_limit,
         time: Duration::from_secs_f64(arguments.seconds.clamp(0.0, 1e9)),
     };
     if let Some(target) = &arguments.worker {
         return worker::run(&cases(target), arguments.input_file.as_deref());
     }
     let program = std::env::current_exe()?;
-    let all = || targets::NAMES.map(str::to_owned).to_vec();
+    let all = || targets::names().into_iter().map(str::to_owned).collect();
     let wanted = if arguments.targets.is_empty() { all() } else { arguments.targets.clone() };
     let mut is_clean = true;
     for target in wanted {

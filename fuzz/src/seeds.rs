@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "compiler")]
 use fusebox_compiler::Source;
 use fusebox_core::hlo::{Module, parse_module};
 
@@ -10,6 +11,7 @@ use fusebox_core::hlo::{Module, parse_module};
 const LARGEST: u64 = 64 << 10;
 /// Largest size of a seed that is compiled, in bytes. To compile larger seeds repeatedly would take
 /// too long.
+#[cfg(feature = "compiler")]
 const LARGEST_PROGRAM: usize = 8 << 10;
 
 /// The HLO texts that the targets mutate.
@@ -44,6 +46,7 @@ impl Seeds {
     }
 
     /// Returns the texts that are small enough to compile repeatedly.
+    #[cfg(feature = "compiler")]
     pub fn programs(&self) -> Vec<Source> {
         let short = self.texts.iter().filter(|text| text.len() <= LARGEST_PROGRAM);
         short.map(|text| Source::text("program.hlo", text)).collect()

@@ -24,6 +24,8 @@ pub struct Cases {
     pub first: u64,
     /// Largest number of cases to run.
     pub most: u64,
+    /// Whether the worker's memory is limited.
+    pub is_memory_limited: bool,
     /// Approximate time limit.
     pub time: Duration,
 }
@@ -71,7 +73,9 @@ static PANIC: Mutex<String> = Mutex::new(String::new());
 /// # Errors
 /// If seeds cannot be read or standard output cannot be written.
 pub fn run(cases: &Cases, input_file: Option<&Path>) -> std::io::Result<bool> {
-    limit_memory();
+    if cases.is_memory_limited {
+        limit_memory();
+    }
     if let Some(file) = input_file.filter(|_| cases.most == 1) {
         _ = KEPT.set(file.into());
     }

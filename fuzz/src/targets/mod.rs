@@ -1,20 +1,25 @@
 //! The entry points of fusebox. Each entry point has one file.
 
-mod answers;
-mod executables;
-mod kernel_ir;
+mod artifacts;
+#[cfg(feature = "compiler")]
+mod compiler;
 mod modules;
-mod npz;
-mod programs;
 mod stablehlo;
-
-use fusebox_compiler::CompileError;
 
 use crate::Target;
 use crate::seeds::Seeds;
 
-/// All targets, in the order in which they run.
-pub const NAMES: [&str; 8] = ["text", "proto", "stablehlo", "npz", "executables", "answers", "kernel-ir", "programs"];
+/// The targets that read modules.
+const READERS: [&str; 4] = ["text", "proto", "stablehlo", "artifacts"];
+
+/// Returns the names of all targets, in the order in which they run.
+pub fn names() -> Vec<&'static str> {
+    #[cfg(feature = "compiler")]
+    let others = compiler::NAMES;
+    #[cfg(not(feature = "compiler"))]
+    let others: [&str; 0] = [];
+    READERS.into_iter().chain(others).collect()
+}
 
 /// Returns the target with this name.
 ///
@@ -25,17 +30,10 @@ pub fn open(name: &str, seeds: &Seeds) -> Result<Box<dyn Target>, String> {
         "text" => Box::new(modules::Text::new(seeds)),
         "proto" => Box::new(modules::Proto::new(seeds)),
         "stablehlo" => Box::new(stablehlo::Stablehlo::new().map_err(|error| error.to_string())?),
-        "npz" => Box::new(npz::Npz::new().map_err(|error| error.to_string())?),
-        "executables" => Box::new(executables::Executables::new(seeds)?),
-        "answers" => Box::new(answers::Answers::new(seeds)),
-        "kernel-ir" => Box::new(kernel_ir::KernelIr::new(seeds)),
-        "programs" => Box::new(programs::Programs::new(seeds)),
-        _ => return Err(format!("there is no target {name}; there are {}", NAMES.join(", "))),
+        "artifacts" => Box::new(artifacts::Artifacts::new().map_err(|error| error.to_string())?),
+        #[cfg(feature = "compiler")]
+        _ => return compiler::open(name, seeds),
+        #[cfg(not(feature = "compiler"))]
+        _ => return Err(format!("there is no target {name}; there are {}", names().join(", "))),
     })
-}
-
-/// Fails if the error is an internal error. The compiler may reject bad input, but bad input must
-/// not cause an internal error.
-fn judge(error: &CompileError) -> Result<(), String> {
-    if error.is_internal() { Err(error.to_string()) } else { Ok(()) }
 }

@@ -12,7 +12,14 @@ fn run(script: &str) -> Report {
     let program = folder.path().join("worker.sh");
     std::fs::write(&program, format!("#!/bin/sh\necho 0\necho 1\n{script}\n")).unwrap();
     std::process::Command::new("chmod").arg("+x").arg(&program).status().unwrap();
-    let cases = Cases { target: "any".into(), seed: 1, first: 0, most: 2, time: Duration::from_secs(60) };
+    let cases = Cases {
+        target: "any".into(),
+        seed: 1,
+        first: 0,
+        most: 2,
+        is_memory_limited: true,
+        time: Duration::from_secs(60),
+    };
     driver::run_with_patience(Path::new(&program), &cases, folder.path(), Duration::from_millis(500)).unwrap()
 }
 

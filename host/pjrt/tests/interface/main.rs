@@ -8,4 +8,5 @@ mod events;
 mod executables;
 mod objects;
 mod pending;
+mod sequences;
 mod workshop;
