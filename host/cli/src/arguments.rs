@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fusebox_files::SizeLimit;
 use fusebox_lowering::{Lowering, MlirPasses};
-use fusebox_run::graphs::GraphChoice;
+use fusebox_run::gpu::GpuChoice;
 use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
 use glob::Pattern;
@@ -108,7 +108,7 @@ pub struct CompilationArguments {
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
     #[command(flatten)]
-    pub graphs: GraphChoice,
+    pub gpu: GpuChoice,
     /// Memory limit of outputs and temporaries, without inputs and constants: bytes, or 512K, 64M,
     /// 2G. Values are rematerialised to stay within the limit; it is an error if the program still
     /// exceeds the limit

@@ -21,9 +21,10 @@ pub fn options(compiling: &CompilationArguments) -> Result<Options, Failure> {
     let is_limited = move |kernel: &KernelImage| wanted.is_some() || !is_bundled(kernel);
     let watchdog = Watchdog::start(limit, is_limited, move |kernel| end_process(kernel, limit));
     let watchdog = watchdog.map_err(|error| Failure::input(format!("cannot start a thread: {error}")))?;
-    let (threads, graphs) = (threads(compiling.threads), compiling.graphs.when());
+    let threads = threads(compiling.threads);
     let collective_limit = collective_limit().map_err(Failure::input)?;
-    Ok(Options { threads, watchdog: Some(watchdog), graphs, collective_limit, ..Options::default() })
+    let options = Options { threads, watchdog: Some(watchdog), collective_limit, ..Options::default() };
+    Ok(compiling.gpu.applied(options))
 }
 
 /// Whether a bundled emitter built this kernel.

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-pub mod graphs;
+pub mod gpu;
 pub mod inputs;
 mod numbers;
 pub mod results;

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use fusebox_files::{SizeLimit, WriteError};
-use fusebox_run::{graphs, inputs, results, stored, terminal, timing_json};
+use fusebox_run::{gpu, inputs, results, stored, terminal, timing_json};
 use fusebox_runtime::measurement::{Effort, Session, measure};
 use fusebox_runtime::{LoadedExecutable, Options, describe_gpu};
 
@@ -43,7 +43,7 @@ struct Arguments {
     #[arg(long, default_value_t = 0)]
     threads: usize,
     #[command(flatten)]
-    graphs: graphs::GraphChoice,
+    gpu: gpu::GpuChoice,
     /// Describe this machine's GPU and exit
     #[arg(long)]
     device: bool,
@@ -88,8 +88,8 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let target = executable.target.to_string();
     let begin = Instant::now();
     let collective_limit = fusebox_run::collective_limit()?;
-    let (threads, graphs) = (arguments.threads, arguments.graphs.when());
-    let options = Options { threads, graphs, collective_limit, ..Options::default() };
+    let options = Options { threads: arguments.threads, collective_limit, ..Options::default() };
+    let options = arguments.gpu.applied(options);
     let program = LoadedExecutable::open(executable, &options)?;
     let load_ms = begin.elapsed().as_secs_f64() * 1e3;
     let values = inputs::arrays(&inputs::load(&arguments.inputs, &program.parameter_shapes())?);

@@ -3,14 +3,16 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use fusebox_core::hlo::{ArrayLiteral, ElementType};
+use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
 use fusebox_runtime::measurement::Session;
 use fusebox_runtime::{
     Access, Allocation, AllocationKind, Binding, Buffer, CodeImage, Executable, ExecuteOptions, ExecutionThread,
-    KernelArgument, KernelImage, LoadError, LoadedExecutable, Options, Slice, Target, Thunk, ValueShape, describe_gpu,
+    Graphs, KernelArgument, KernelImage, LoadError, LoadedExecutable, Options, Slice, Target, Thunk, ValueShape,
+    describe_gpu,
 };
 
 /// PTX of a kernel that adds 1 to each of 64 words.
@@ -51,19 +53,32 @@ fn gpu() -> bool {
     }
 }
 
-/// Returns an executable that increments its parameter `times` times, through two temporaries. The
-/// executable also has a constant that no thunk reads.
+/// Returns an executable that increments its parameter `times` times, through temporaries.
 fn executable(times: usize) -> Executable {
-    let slice = |allocation: usize| Slice { allocation: allocation as u32, offset: 0, bytes: BYTES };
-    let binding = |at: usize| Binding {
-        shape: ValueShape::Array("s32".into(), vec![WORDS as i64]),
-        leaves: vec![slice(at)],
-        sizes: Vec::new(),
-    };
+    let steps: Vec<[usize; 2]> = (0..times).map(|it| [it, it + 1]).collect();
+    Executable { result: array(times), ..program(&steps, &[times]) }
+}
+
+fn slice(allocation: usize) -> Slice {
+    Slice { allocation: allocation as u32, offset: 0, bytes: BYTES }
+}
+
+fn array(at: usize) -> Binding {
+    Binding { shape: ValueShape::Array("s32".into(), vec![WORDS as i64]), leaves: vec![slice(at)], sizes: Vec::new() }
+}
+
+/// Returns an executable whose steps each write the incremented words of one allocation to another
+/// one. The parameter is allocation 0. The result is a tuple of allocations.
+fn program(steps: &[[usize; 2]], results: &[usize]) -> Executable {
     let argument = |access| KernelArgument { name: "words".into(), bytes: BYTES, element_bytes: 4, access };
-    let step = |i: usize| Thunk::Kernel { kernel: 0, arguments: vec![slice(i), slice(i + 1)] };
-    let written = (1..=times).map(|it| if it == times { AllocationKind::Result } else { AllocationKind::Temporary });
-    let kinds = std::iter::once(AllocationKind::Parameter).chain(written);
+    let step = |&[from, to]: &[usize; 2]| Thunk::Kernel { kernel: 0, arguments: vec![slice(from), slice(to)] };
+    let kinds = (0..=steps.iter().flatten().copied().max().unwrap_or(0)).map(|number| match number {
+        0 => AllocationKind::Parameter,
+        _ if results.contains(&number) => AllocationKind::Result,
+        _ => AllocationKind::Temporary,
+    });
+    let shapes = results.iter().map(|&result| array(result).shape).collect();
+    let leaves = results.iter().map(|&result| slice(result)).collect();
     Executable {
         name: "increment".into(),
         target: Target::Cuda(70),
@@ -81,9 +96,9 @@ fn executable(times: usize) -> Executable {
         }],
         host_ops: Vec::new(),
         allocations: kinds.map(|kind| Allocation { bytes: BYTES, kind }).collect(),
-        thunks: (0..times).map(step).collect(),
-        parameters: vec![binding(0)],
-        result: binding(times),
+        thunks: steps.iter().map(step).collect(),
+        parameters: vec![array(0)],
+        result: Binding { shape: ValueShape::Tuple(shapes), leaves, sizes: Vec::new() },
     }
 }
 
@@ -204,6 +219,57 @@ fn executions_in_the_steady_state() {
     }
 }
 
+/// Returns the numbers of calls and bytes that the software driver has counted.
+fn counted(test: &str, variables: &[(&str, &str)]) -> BTreeMap<String, i64> {
+    let text = on_the_software_driver(Some(test), variables);
+    let number = |line: &str| {
+        let (name, number) = line.split_once(": ")?;
+        Some((name.trim_matches([' ', '"']).to_string(), number.trim_end_matches(',').parse::<i64>().ok()?))
+    };
+    text.lines().filter_map(number).collect()
+}
+
+/// Three chains, of which the first and the last use the same temporary memory.
+const CHAINS: [[usize; 2]; 6] = [[0, 1], [1, 2], [0, 3], [3, 4], [0, 1], [1, 5]];
+
+/// Executes independent kernels on as many streams as a variable says. Another test counts the
+/// calls.
+#[test]
+fn independent_kernels_on_streams() {
+    let Some(streams) = std::env::var("FUSEBOX_STREAMS").ok().and_then(|streams| streams.parse().ok()) else { return };
+    for graphs in [Graphs::Never, Graphs::Always] {
+        let options = Options { streams: NonZeroUsize::new(streams), graphs, ..Options::default() };
+        let program = LoadedExecutable::open(program(&CHAINS, &[2, 4, 5]), &options).unwrap();
+        for start in [0, 100] {
+            let result = program.run(&[words(start..start + WORDS as i32)]).unwrap();
+            let Literal::Tuple(results) = result else { panic!("{result:?}") };
+            let expected = Literal::Array(words(start + 2..start + WORDS as i32 + 2));
+            assert_eq!(results, [expected.clone(), expected.clone(), expected]);
+        }
+    }
+}
+
+/// Chains of kernels go to different streams, unless they use the same memory. The software driver
+/// reports no race in any order.
+#[test]
+fn chains_of_kernels_share_no_stream_unless_they_share_memory() {
+    if is_inside() {
+        return;
+    }
+    let calls = |streams: &str, seed: &str| {
+        let variables = [("FUSEBOX_STREAMS", streams), ("SOFTWARE_CUDA_SEED", seed)];
+        let counted = counted("independent_kernels_on_streams", &variables);
+        ["cuStreamCreate", "cuEventRecord", "cuStreamWaitEvent"].map(|name| counted.get(name).copied().unwrap_or(0))
+    };
+    // The streams for transfers and for executions.
+    assert_eq!(calls("1", "1"), [4, 0, 0]);
+    // In each of the two executions without graphs, the second stream waits for the first one at the
+    // beginning, and the first one for the second one at the end.
+    for seed in ["1", "2", "3", "4", "5"] {
+        assert_eq!(calls("4", seed), [5, 4, 4]);
+    }
+}
+
 /// Counts the calls of the driver that further executions make: they launch a graph and wait for
 /// it. They allocate, copy and update nothing.
 #[test]
@@ -211,14 +277,7 @@ fn an_execution_in_the_steady_state_makes_three_calls() {
     if is_inside() {
         return;
     }
-    let calls = |times: &str| {
-        let text = on_the_software_driver(Some("executions_in_the_steady_state"), &[("FUSEBOX_EXECUTIONS", times)]);
-        let number = |line: &str| {
-            let (name, number) = line.split_once(": ")?;
-            Some((name.trim_matches([' ', '"']).to_string(), number.trim_end_matches(',').parse::<i64>().ok()?))
-        };
-        text.lines().filter_map(number).collect::<BTreeMap<String, i64>>()
-    };
+    let calls = |times: &str| counted("executions_in_the_steady_state", &[("FUSEBOX_EXECUTIONS", times)]);
     let (few, many) = (calls("10"), calls("110"));
     let more = many.iter().map(|(name, number)| (name.as_str(), number - few.get(name).unwrap_or(&0)));
     let more: Vec<(&str, i64)> = more.filter(|(_, number)| *number != 0).collect();

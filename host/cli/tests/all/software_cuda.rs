@@ -157,6 +157,49 @@ fn loops_with_and_without_graphs() {
     check(LOOP, &TARGETS[..1], &["--no-graphs"]);
 }
 
+/// Six chains of kernels, which read the same parameter, and a kernel that reads their results.
+const CHAINS: &str = "HloModule m
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+ENTRY main {
+  x = f32[64,96] parameter(0)
+  z = f32[] constant(0)
+  d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  e = f32[96,96] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  f = f32[64] reduce(x, z), dimensions={1}, to_apply=add
+  g = f32[96] reduce(x, z), dimensions={0}, to_apply=add
+  t = f32[96,64] transpose(x), dimensions={1,0}
+  h = f32[64,64] dot(d, d), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  i = f32[64] reduce(h, z), dimensions={1}, to_apply=add
+  j = f32[96] reduce(e, z), dimensions={1}, to_apply=add
+  k = f32[96,96] dot(t, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = (f32[64], f32[96], f32[64], f32[96], f32[96,96], f32[96,64]) tuple(f, g, i, j, k, t)
+}
+";
+
+#[test]
+fn streams_change_no_result() {
+    let place = Workplace::with_module(CHAINS);
+    install(&place);
+    let count = |streams: &str, graphs: &str, seed: &str| {
+        let arguments = ["run", "m.hlo", "--check", "--target", "cuda", "--streams", streams, "--graphs", graphs];
+        let variables = [("SOFTWARE_CUDA_SEED", seed), ("SOFTWARE_CUDA_CALLS", "calls.json")];
+        let ran = run(&place, "sm_90", &arguments, &variables);
+        assert!(!ran.err.contains("software-cuda:"), "{}", ran.err);
+        ran.succeeded();
+        calls(&place, "cuStreamWaitEvent")
+    };
+    assert_eq!(count("1", "never", "1"), 0);
+    for seed in ["1", "2", "3"] {
+        assert!(count("4", "never", seed) >= 6);
+        assert_eq!(count("4", "always", seed), 0);
+    }
+    run(&place, "sm_90", &["run", "m.hlo", "--target", "cuda", "--streams", "0"], &[]).failed(2, &["--streams"]);
+}
+
 /// Returns the number of calls of a function of the driver, or of bytes.
 fn calls(place: &Workplace, name: &str) -> u64 {
     let text = std::fs::read_to_string(place.path("calls.json")).unwrap();

@@ -85,7 +85,7 @@ impl Hardware {
                 ));
             }
             (Hardware::Gpu(gpu), Target::Cuda(wanted)) => {
-                LoadedCode::Gpu(GpuProgram::load(gpu, executable, wanted, host_ops, options.graphs)?)
+                LoadedCode::Gpu(GpuProgram::load(gpu, executable, wanted, host_ops, options)?)
             }
             (Hardware::Host(executor, _), target) if self.executes(target) => {
                 LoadedCode::Host(HostProgram::load(executable, host_ops, executor.clone(), options)?)
@@ -139,7 +139,7 @@ impl Hardware {
             }
             Hardware::Gpu(gpu) => {
                 let memory = gpu.memory(bytes.len() as u64).ok_or(short)?;
-                gpu.write(memory.address() as u64, bytes)?;
+                gpu.write(&gpu.transfers, memory.address() as u64, bytes)?;
                 Ok(DeviceMemory::Gpu(memory))
             }
         }
@@ -167,7 +167,7 @@ impl Hardware {
                 let short = |_| RunError::Memory { bytes: range.len() as u64 };
                 bytes.try_reserve_exact(range.len()).map_err(short)?;
                 bytes.resize(range.len(), 0);
-                gpu.read(memory.address() as u64 + range.start as u64, &mut bytes)?;
+                gpu.read(&gpu.transfers, memory.address() as u64 + range.start as u64, &mut bytes)?;
                 Ok(bytes)
             }
             _ => copy(memory.in_host(range).unwrap_or_default()),

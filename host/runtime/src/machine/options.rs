@@ -1,5 +1,6 @@
 //! Options that a caller sets for a program.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::collectives::USUAL_LIMIT;
@@ -17,6 +18,9 @@ pub struct Options {
     pub watchdog: Option<Watchdog>,
     /// When sequences of launches and copies are launched together on a GPU.
     pub graphs: Graphs,
+    /// The most launches and copies of an execution that a GPU executes at the same time; 4 by
+    /// default.
+    pub streams: Option<NonZeroUsize>,
     /// Longest time that a device waits for other devices in an exchange of arrays; a minute by
     /// default.
     pub collective_limit: Option<Duration>,
@@ -26,17 +30,27 @@ pub struct Options {
 /// can execute independent kernels of a graph at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Graphs {
-    /// Every kernel is launched by itself. The kernels are executed one after the other.
+    /// Every kernel is launched by itself.
     Never,
     /// A sequence becomes a graph when it is executed for the second time, because building a graph
-    /// takes longer than launching its kernels once.
+    /// takes longer than launching its kernels once. A loop becomes a graph at once.
     #[default]
     Repeated,
     /// A sequence becomes a graph when it is executed for the first time.
     Always,
 }
 
+/// The number of streams without a choice of the caller. Few programs have more than four kernels
+/// that do not wait for each other, for example the products for queries, keys and values, and every
+/// stream that is used takes two more calls of the driver.
+const USUAL_STREAMS: usize = 4;
+
 impl Options {
+    /// Returns the most launches and copies that a GPU executes at the same time.
+    pub fn stream_count(&self) -> usize {
+        self.streams.map_or(USUAL_STREAMS, NonZeroUsize::get)
+    }
+
     /// Returns the longest time that a device waits for other devices.
     pub fn waits_for_devices(&self) -> Duration {
         self.collective_limit.unwrap_or(USUAL_LIMIT)

@@ -8,6 +8,7 @@ use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtr, DriverError, result, sys};
 
 use super::spares::Spares;
+use super::streams::Streams;
 use super::{load_error, run_error};
 use crate::{LoadError, RunError};
 
@@ -15,8 +16,13 @@ use crate::{LoadError, RunError};
 #[derive(Debug)]
 pub struct Gpu {
     pub context: Arc<CudaContext>,
-    /// The stream that executes all work, in order.
+    /// The first stream of every execution. It executes all work that is not divided among streams.
     pub stream: Arc<CudaStream>,
+    /// The stream for copies of buffers that no execution uses. So the arguments of the next
+    /// execution are copied while a program is executed.
+    pub transfers: Arc<CudaStream>,
+    /// All streams of executions.
+    pub streams: Mutex<Streams>,
     /// Lock that a thread holds while it executes a program on this GPU. The handles of libraries
     /// may be used by only one thread at a time.
     pub turn: Mutex<()>,
@@ -64,14 +70,17 @@ impl Gpu {
             ));
         }
         let context = CudaContext::new(0).map_err(|e| load_error("opening the first GPU", e))?;
-        // One stream executes all work in order. The crate cudarc can record events that order the
-        // uses of a buffer on several streams. With one stream, these events would only cost time.
-        // SAFETY: no buffer is used on two streams.
+        // The crate cudarc can record events that order the uses of a buffer on several streams.
+        // SAFETY: this module orders all uses itself. Executions order their streams by events, and
+        // wait for their end. Copies on the stream for transfers are waited for, too.
         unsafe { context.disable_event_tracking() };
-        let stream = context.new_stream().map_err(|e| load_error("making a stream", e))?;
+        let new_stream = || context.new_stream().map_err(|e| load_error("making a stream", e));
+        let (stream, transfers) = (new_stream()?, new_stream()?);
+        let streams = Mutex::new(Streams::new(&stream));
         let event = || context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
         let timer = event().and_then(|start| Ok([start, event()?])).map_err(|e| load_error("making events", e))?;
-        let device = Gpu { context, stream, turn: Mutex::default(), timer, spares: Arc::default() };
+        let (turn, spares) = (Mutex::default(), Arc::default());
+        let device = Gpu { context, stream, transfers, streams, turn, timer, spares };
         device.keep_freed_memory()?;
         Ok(device)
     }
@@ -99,6 +108,8 @@ impl Gpu {
         let memory = self.memory(bytes)?;
         let size = memory.slice.as_ref()?.len();
         self.clear(memory.address, size).ok()?;
+        // Executions use other streams.
+        self.transfers.synchronize().ok()?;
         Some(memory)
     }
 
@@ -116,13 +127,15 @@ impl Gpu {
             return Some(piece(spare));
         }
         // SAFETY: as for spare memory, the content is written before it is read.
-        let allocate = || unsafe { self.stream.alloc::<u8>(size) };
+        let allocate = || unsafe { self.transfers.alloc::<u8>(size) };
         let slice = allocate().or_else(|error| if self.spares.clear() { allocate() } else { Err(error) }).ok()?;
         let memory = piece(slice);
         if bytes < size {
             // Kernels may read the bytes behind the value, but do not use them.
             self.clear(memory.address + (size - GRANULE) as CUdeviceptr, GRANULE).ok()?;
         }
+        // Executions use other streams. They find spare memory in the steady state.
+        self.transfers.synchronize().ok()?;
         Some(memory)
     }
 
@@ -130,7 +143,7 @@ impl Gpu {
     fn clear(&self, address: CUdeviceptr, bytes: usize) -> Result<(), DriverError> {
         self.context.bind_to_thread()?;
         // SAFETY: callers pass an address of live memory of at least this size.
-        unsafe { result::memset_d8_async(address, 0, bytes, self.stream.cu_stream()) }
+        unsafe { result::memset_d8_async(address, 0, bytes, self.transfers.cu_stream()) }
     }
 
     /// Calls a function that starts work, and waits for the end of the work. Returns the time that
@@ -141,24 +154,31 @@ impl Gpu {
         let [start, end] = [0, 1].map(|number| self.timer[number].cu_event());
         // SAFETY: both events and the stream belong to the bound context.
         unsafe { result::event::record(start, stream) }.map_err(failed)?;
-        work()?;
+        let done = work().and_then(|()| {
+            // SAFETY: as above.
+            unsafe { result::event::record(end, stream) }.map_err(failed)
+        });
+        self.finish(done)?;
         // SAFETY: as above.
-        let milliseconds = unsafe {
-            result::event::record(end, stream)
-                .and_then(|()| result::stream::synchronize(stream))
-                .and_then(|()| result::event::elapsed(start, end))
-        };
+        let milliseconds = unsafe { result::event::elapsed(start, end) };
         Ok(Duration::from_secs_f64(f64::from(milliseconds.map_err(failed)?.max(0.0)) / 1e3))
     }
 
-    /// Waits for the end of all work. The caller has bound the context.
-    pub fn finish(&self) -> Result<(), RunError> {
+    /// Waits for the end of an execution. If the execution has failed, waits for all streams, so
+    /// that nothing uses its memory any more. The caller has bound the context.
+    pub fn finish(&self, execution: Result<(), RunError>) -> Result<(), RunError> {
+        if execution.is_err() {
+            // The error of the execution says more than an error of this call.
+            _ = self.context.synchronize();
+            return execution;
+        }
         // SAFETY: the stream belongs to the bound context.
         unsafe { result::stream::synchronize(self.stream.cu_stream()) }.map_err(|e| run_error("running on the GPU", e))
     }
 
-    /// Copies bytes to an address on the GPU, and waits until the driver has read the bytes.
-    pub fn write(&self, to: CUdeviceptr, bytes: &[u8]) -> Result<(), RunError> {
+    /// Copies bytes to an address on the GPU in a stream, and waits until the driver has read the
+    /// bytes.
+    pub fn write(&self, stream: &CudaStream, to: CUdeviceptr, bytes: &[u8]) -> Result<(), RunError> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -166,21 +186,21 @@ impl Gpu {
         self.context.bind_to_thread().map_err(failed)?;
         // SAFETY: callers pass an address of live memory of at least this size. The synchronisation
         // ensures that `bytes` is alive until the driver has read it.
-        unsafe { result::memcpy_htod_async(to, bytes, self.stream.cu_stream()) }
-            .and_then(|()| self.stream.synchronize())
+        unsafe { result::memcpy_htod_async(to, bytes, stream.cu_stream()) }
+            .and_then(|()| stream.synchronize())
             .map_err(failed)
     }
 
-    /// Copies bytes from an address on the GPU, and waits for the end of the copy.
-    pub fn read(&self, from: CUdeviceptr, bytes: &mut [u8]) -> Result<(), RunError> {
+    /// Copies bytes from an address on the GPU in a stream, and waits for the end of the copy.
+    pub fn read(&self, stream: &CudaStream, from: CUdeviceptr, bytes: &mut [u8]) -> Result<(), RunError> {
         if bytes.is_empty() {
             return Ok(());
         }
         let failed = |e| run_error("copying from the GPU", e);
         self.context.bind_to_thread().map_err(failed)?;
         // SAFETY: as in `write`.
-        unsafe { result::memcpy_dtoh_async(bytes, from, self.stream.cu_stream()) }
-            .and_then(|()| self.stream.synchronize())
+        unsafe { result::memcpy_dtoh_async(bytes, from, stream.cu_stream()) }
+            .and_then(|()| stream.synchronize())
             .map_err(failed)
     }
 
@@ -194,8 +214,8 @@ impl Gpu {
         self.context.bind_to_thread().map_err(failed)?;
         let source = from.address + range.start as u64;
         // SAFETY: callers pass a range that lies in both pieces, which are alive.
-        unsafe { result::memcpy_dtod_async(to.address, source, range.len(), self.stream.cu_stream()) }
-            .and_then(|()| self.stream.synchronize())
+        unsafe { result::memcpy_dtod_async(to.address, source, range.len(), self.transfers.cu_stream()) }
+            .and_then(|()| self.transfers.synchronize())
             .map_err(failed)
     }
 

@@ -7,13 +7,12 @@ use cudarc::driver::sys::{self, CUdeviceptr};
 use cudarc::driver::{CudaContext, DriverError};
 
 use super::module::LoadedFunction;
-use super::order::predecessors;
+use super::order::Place;
 use crate::executable::DeviceStep;
 use crate::machine::frame::Frame;
-use crate::{KernelImage, RunError, Slice, Thunk};
+use crate::{RunError, Slice, Thunk};
 
-/// A sequence of launches and copies that is ready to be launched. The order between two of its
-/// members is that of the sequence where they access the same memory, and open otherwise.
+/// A sequence of launches and copies that is ready to be launched.
 #[derive(Debug)]
 pub struct LoadedGraph {
     thunks: Vec<Thunk>,
@@ -31,11 +30,12 @@ pub struct LoadedGraph {
 unsafe impl Send for LoadedGraph {}
 
 impl LoadedGraph {
-    /// Builds the graph of a sequence of launches and copies.
+    /// Builds the graph of a sequence of launches and copies, each at its place.
     pub fn new(
         context: &Arc<CudaContext>,
         kernels: &[LoadedFunction],
         thunks: &[Thunk],
+        places: &[Place],
         frame: &Frame,
     ) -> Result<LoadedGraph, RunError> {
         let failed = |e| super::run_error("building a graph", e);
@@ -50,21 +50,14 @@ impl LoadedGraph {
             executable: std::ptr::null_mut(),
             context: context.clone(),
         };
-        let images: Vec<&KernelImage> = kernels.iter().map(|function| &function.image).collect();
-        let steps: Vec<DeviceStep> = thunks.iter().filter_map(DeviceStep::of).collect();
-        for (step, before) in steps.iter().zip(predecessors(&steps, &images)) {
-            let before: Vec<sys::CUgraphNode> = before.iter().map(|&number| made.nodes[number]).collect();
-            let node = made.add(&before, &Content::of(kernels, step, frame)?).map_err(failed)?;
+        for (step, place) in thunks.iter().filter_map(DeviceStep::of).zip(places) {
+            let before: Vec<sys::CUgraphNode> = place.after.iter().map(|&number| made.nodes[number]).collect();
+            let node = made.add(&before, &Content::of(kernels, &step, frame)?).map_err(failed)?;
             made.nodes.push(node);
         }
         // SAFETY: the graph is complete, and the pointer is valid for the new handle.
         unsafe { sys::cuGraphInstantiateWithFlags(&mut made.executable, graph, 0) }.result().map_err(failed)?;
         Ok(made)
-    }
-
-    /// Whether this is the graph of a sequence.
-    pub fn is_of(&self, thunks: &[Thunk]) -> bool {
-        self.thunks == thunks
     }
 
     /// Launches the graph in a stream, with the addresses of a frame.

@@ -1,24 +1,25 @@
-//! Executes thunks on a GPU, in one stream.
+//! Executes thunks on a GPU.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cudarc::driver::result;
-use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
 
 use fusebox_routines::{CallingThread, Context, Product};
 
 use super::gpu::Gpu;
-use super::graph::{LoadedGraph, pointers};
+use super::graph::pointers;
 use super::module::{LoadedFunction, LoadedModule};
+use super::order::Place;
 use super::product::{CublasLibrary, LoadedProduct};
 use super::run_error;
+use super::sequence::Sequences;
 use crate::code::LoadedHostOp;
 use crate::executable::DeviceStep;
 use crate::machine::frame::Frame;
-use crate::machine::options::Graphs;
+use crate::machine::options::{Graphs, Options};
 use crate::machine::thunks::{Machine, in_sequences};
 use crate::values::HostMemory;
 use crate::{CodeImage, Executable, LoadError, RunError, Slice, Thunk};
@@ -33,16 +34,11 @@ pub struct GpuProgram {
     /// `None` if the host executes the operation.
     products: Vec<Option<LoadedProduct>>,
     when: Graphs,
-    /// The graphs of sequences of launches and copies, by the addresses of the sequences. `None`
-    /// for a sequence that was executed once, without a graph.
-    graphs: Mutex<HashMap<*const Thunk, Option<LoadedGraph>>>,
+    /// The most launches and copies that are executed at the same time.
+    streams: usize,
+    sequences: Sequences,
     device: Arc<Gpu>,
 }
-
-// SAFETY: the keys of the graphs are addresses that are only compared.
-unsafe impl Send for GpuProgram {}
-// SAFETY: as above.
-unsafe impl Sync for GpuProgram {}
 
 /// The longest sequence of launches and copies that becomes one graph.
 const MOST_NODES: usize = 1024;
@@ -62,14 +58,15 @@ impl GpuProgram {
         executable: &Executable,
         wanted: u32,
         host_ops: Vec<LoadedHostOp>,
-        when: Graphs,
+        options: &Options,
     ) -> Result<GpuProgram, LoadError> {
         check_capability(wanted, device.capability()?)?;
         let modules = executable.code.iter().map(|code| module(device, code)).collect::<Result<Vec<_>, _>>()?;
         let products = products(device, &host_ops)?;
         let kernel = |image: &crate::KernelImage| modules[image.code as usize].function(image);
         let kernels = executable.kernels.iter().map(kernel).collect::<Result<Vec<_>, _>>()?;
-        Ok(GpuProgram { kernels, host_ops, products, when, graphs: Mutex::default(), device: device.clone() })
+        let (when, streams, sequences) = (options.graphs, options.stream_count(), Sequences::default());
+        Ok(GpuProgram { kernels, host_ops, products, when, streams, sequences, device: device.clone() })
     }
 }
 
@@ -93,59 +90,46 @@ impl<'e> GpuRun<'e> {
     /// launches all of them, as a graph.
     fn run_sequence(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
         let program = self.program;
+        let (mut sequence, is_new) = program.sequences.take(thunks, &program.kernels, program.streams);
         let shortest = if program.when == Graphs::Always { 1 } else { 2 };
-        if program.when == Graphs::Never || thunks.len() < shortest {
-            return thunks.iter().try_for_each(|thunk| self.step(thunk));
-        }
-        let mut graphs = program.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = !graphs.contains_key(&thunks.as_ptr());
-        let known = graphs.entry(thunks.as_ptr()).or_default();
-        if is_new && program.when == Graphs::Repeated {
-            return thunks.iter().try_for_each(|thunk| self.step(thunk));
-        }
-        let (device, kernels) = (&program.device, &program.kernels);
-        let graph = match known.take().filter(|graph| graph.is_of(thunks)) {
-            Some(graph) => graph,
-            None => LoadedGraph::new(&device.context, kernels, thunks, self.frame)?,
+        let is_graph = match program.when {
+            Graphs::Never => false,
+            Graphs::Repeated => !is_new,
+            Graphs::Always => true,
         };
-        known.insert(graph).launch(kernels, self.frame, device.stream.cu_stream())
+        if is_graph && thunks.len() >= shortest {
+            let graph = sequence.graph(&program.device.context, &program.kernels, self.frame)?;
+            graph.launch(&program.kernels, self.frame, program.device.stream.cu_stream())?;
+        } else {
+            self.run_on_streams(thunks, sequence.places())?;
+        }
+        program.sequences.keep(sequence);
+        Ok(())
     }
 
-    /// Copies the bytes of a slice to new host memory, which has the alignment that routines need.
-    fn fetched(&self, slice: &Slice) -> Result<HostMemory, RunError> {
-        let mut bytes = buffer(slice)?;
-        self.program.device.read(self.address(slice), bytes.as_mut_slice())?;
-        Ok(bytes)
-    }
-}
-
-impl Machine for GpuRun<'_> {
-    /// Executes thunks and waits for their end. Returns the elapsed time, measured by the GPU.
-    fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
-        let device = &self.program.device;
-        device.context.bind_to_thread().map_err(|e| run_error("using the GPU", e))?;
-        device.timed(|| self.run(thunks))
+    /// Executes launches and copies on the streams that their places name.
+    fn run_on_streams(&mut self, thunks: &[Thunk], places: &[Place]) -> Result<(), RunError> {
+        let failed = |e| run_error("using streams", e);
+        let mut streams = self.program.device.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let division = streams.divided(places).map_err(failed)?;
+        division.begin().map_err(failed)?;
+        for (number, step) in thunks.iter().filter_map(DeviceStep::of).enumerate() {
+            let stream = division.before(number).map_err(failed)?;
+            self.start(&step, stream)?;
+            division.after(number).map_err(failed)?;
+        }
+        division.end().map_err(failed)
     }
 
-    fn execute_untimed(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
-        let device = &self.program.device;
-        device.context.bind_to_thread().map_err(|e| run_error("using the GPU", e))?;
-        self.run(thunks)?;
-        device.finish()
+    /// Starts a launch or a copy on a stream.
+    fn start(&self, step: &DeviceStep, stream: CUstream) -> Result<(), RunError> {
+        match *step {
+            DeviceStep::Launch { kernel, arguments } => self.launch_on(stream, kernel, arguments),
+            DeviceStep::Copy { from, to } => self.copy_on(stream, from, to),
+        }
     }
 
-    fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
-        in_sequences(self, thunks, &mut |machine, sequence| {
-            let in_graphs = |thunk: &Thunk| DeviceStep::of(thunk).is_some();
-            let chunks = sequence.chunk_by(|one, next| in_graphs(one) && in_graphs(next));
-            chunks.flat_map(|chunk| chunk.chunks(MOST_NODES)).try_for_each(|chunk| match chunk {
-                [thunk] if !in_graphs(thunk) => machine.step(thunk),
-                chunk => machine.run_sequence(chunk),
-            })
-        })
-    }
-
-    fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {
+    fn launch_on(&self, stream: CUstream, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {
         let function = &self.program.kernels[kernel as usize];
         let image = &function.image;
         let mut addresses: Vec<CUdeviceptr> = arguments.iter().map(|s| self.address(s)).collect();
@@ -163,32 +147,76 @@ impl Machine for GpuRun<'_> {
                 (blocks, 1, 1),
                 (image.threads_per_block, 1, 1),
                 0,
-                self.program.device.stream.cu_stream(),
+                stream,
                 &mut parameters,
             )
         }
         .map_err(|e| run_error(&format!("launching kernel {}", image.symbol), e))
     }
 
-    fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
+    fn copy_on(&self, stream: CUstream, from: &Slice, to: &Slice) -> Result<(), RunError> {
         let (source, target) = (self.address(from), self.address(to));
-        let stream = self.program.device.stream.cu_stream();
         // SAFETY: both slices lie in their allocations, have equal sizes and do not overlap
         // (checked at load).
         unsafe { result::memcpy_dtod_async(target, source, from.bytes as usize, stream) }
             .map_err(|e| run_error("copying on the GPU", e))
     }
 
+    /// Copies the bytes of a slice to new host memory, which has the alignment that routines need.
+    fn fetched(&self, slice: &Slice) -> Result<HostMemory, RunError> {
+        let mut bytes = buffer(slice)?;
+        let device = &self.program.device;
+        device.read(&device.stream, self.address(slice), bytes.as_mut_slice())?;
+        Ok(bytes)
+    }
+}
+
+impl Machine for GpuRun<'_> {
+    /// Executes thunks and waits for their end. Returns the elapsed time, measured by the GPU.
+    fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
+        let device = &self.program.device;
+        device.context.bind_to_thread().map_err(|e| run_error("using the GPU", e))?;
+        device.timed(|| self.run(thunks))
+    }
+
+    fn execute_untimed(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        let device = &self.program.device;
+        device.context.bind_to_thread().map_err(|e| run_error("using the GPU", e))?;
+        let done = self.run(thunks);
+        device.finish(done)
+    }
+
+    fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        in_sequences(self, thunks, &mut |machine, sequence| {
+            let in_graphs = |thunk: &Thunk| DeviceStep::of(thunk).is_some();
+            let chunks = sequence.chunk_by(|one, next| in_graphs(one) && in_graphs(next));
+            chunks.flat_map(|chunk| chunk.chunks(MOST_NODES)).try_for_each(|chunk| match chunk {
+                [thunk] if !in_graphs(thunk) => machine.step(thunk),
+                chunk => machine.run_sequence(chunk),
+            })
+        })
+    }
+
+    fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError> {
+        self.launch_on(self.program.device.stream.cu_stream(), kernel, arguments)
+    }
+
+    fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
+        self.copy_on(self.program.device.stream.cu_stream(), from, to)
+    }
+
     fn read(&self, slice: &Slice) -> Result<Cow<'_, [u8]>, RunError> {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(slice.bytes as usize).map_err(|_| RunError::Memory { bytes: slice.bytes })?;
         bytes.resize(slice.bytes as usize, 0);
-        self.program.device.read(self.address(slice), &mut bytes)?;
+        let device = &self.program.device;
+        device.read(&device.stream, self.address(slice), &mut bytes)?;
         Ok(Cow::Owned(bytes))
     }
 
     fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError> {
-        self.program.device.write(self.address(slice), bytes)
+        let device = &self.program.device;
+        device.write(&device.stream, self.address(slice), bytes)
     }
 
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {

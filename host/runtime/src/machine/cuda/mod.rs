@@ -7,8 +7,10 @@
 //! describe.rs  the GPU's properties
 //! module.rs    PTX -> functions
 //! order.rs     which thunks must wait for which
+//! streams.rs   independent thunks -> streams
 //! graph.rs     sequences of thunks -> CUDA graphs
-//! machine.rs   thunks -> stream
+//! sequence.rs  the order and the graph of a sequence, for its next execution
+//! machine.rs   thunks -> sequences, host operations
 //! product.rs   products of matrices by cuBLASLt
 //! ```
 
@@ -19,7 +21,9 @@ mod machine;
 mod module;
 mod order;
 mod product;
+mod sequence;
 mod spares;
+mod streams;
 
 pub use describe::describe_gpu;
 pub use gpu::{Gpu, GpuMemory};

@@ -8,8 +8,8 @@ use cudarc::driver::CudaSlice;
 /// The most bytes of spare memory.
 const MOST_BYTES: usize = 1 << 30;
 
-/// Memory that nothing uses. All work on a GPU is executed in one stream, so the next user of the
-/// memory cannot disturb the last one.
+/// Memory that nothing uses. Executions and copies wait for their end before they give memory back,
+/// so the next user of the memory cannot disturb the last one.
 #[derive(Debug, Default)]
 pub struct Spares(Mutex<State>);
 

@@ -1,17 +1,23 @@
-//! The command line's choice of CUDA graphs.
+//! The command line's choices for executions on a GPU.
+
+use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
-use fusebox_runtime::Graphs;
+use fusebox_runtime::{Graphs, Options};
 
-/// When sequences of kernels are launched together on a GPU.
+/// How kernels are launched on a GPU.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub struct GraphChoice {
+pub struct GpuChoice {
     /// When to launch sequences of kernels together on a GPU, as CUDA graphs
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     graphs: When,
     /// Launch every kernel on a GPU by itself, like --graphs never
     #[arg(long, conflicts_with = "graphs")]
     no_graphs: bool,
+    /// The most kernels of a program that a GPU executes at the same time, in streams or as branches
+    /// of a graph; 4 by default
+    #[arg(long, value_name = "N")]
+    streams: Option<NonZeroUsize>,
 }
 
 /// When sequences of kernels become graphs.
@@ -26,9 +32,13 @@ enum When {
     Always,
 }
 
-impl GraphChoice {
-    /// Returns the option of the runtime.
-    pub fn when(&self) -> Graphs {
+impl GpuChoice {
+    /// Returns options of the runtime with these choices.
+    pub fn applied(&self, options: Options) -> Options {
+        Options { graphs: self.when(), streams: self.streams, ..options }
+    }
+
+    fn when(&self) -> Graphs {
         match self.graphs {
             _ if self.no_graphs => Graphs::Never,
             When::Never => Graphs::Never,
