@@ -170,6 +170,21 @@ pub struct KernelNode {
     context: usize,
 }
 
+/// `CUgraphNodeParams` of a conditional node. Nodes of other kinds have other fields behind the
+/// first.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ConditionalNode {
+    pub kind: u32,
+    pub reserved: [u32; 3],
+    pub condition: u64,
+    pub repetition: u32,
+    /// Number of graphs, for whose handles the driver provides memory.
+    pub size: u32,
+    pub graphs: *const usize,
+    pub context: usize,
+}
+
 /// `CUDA_HOST_NODE_PARAMS`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -1,6 +1,7 @@
 //! The state of the driver in a process.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -12,7 +13,7 @@ use crate::counts::KernelCounts;
 use crate::device::Device;
 use crate::engine::Engine;
 use crate::event::Event;
-use crate::graph::{Executable, Graph};
+use crate::graph::{Condition, Executable, Graph};
 use crate::handles::Handles;
 use crate::module::{Function, Module};
 use crate::pinned::Pinned;
@@ -43,6 +44,7 @@ pub struct NodeHandle {
 #[derive(Debug)]
 pub struct LoadedGraph {
     pub executable: Executable,
+    /// The driver keeps the graph alive, as its nodes name the steps of the executable graph.
     pub graph: Arc<Graph>,
 }
 
@@ -58,6 +60,8 @@ pub struct Driver {
     pub graphs: Handles<Graph>,
     pub nodes: Handles<NodeHandle>,
     pub executables: Handles<LoadedGraph>,
+    /// Conditions by their handles.
+    pub conditions: Mutex<HashMap<u64, Arc<Condition>>>,
     pub pools: Handles<Pool>,
     /// The handle of each device's default pool.
     pub default_pools: Vec<usize>,
@@ -126,6 +130,7 @@ impl Driver {
             graphs: Handles::new(5),
             nodes: Handles::new(6),
             executables: Handles::new(7),
+            conditions: Mutex::default(),
             pools,
             default_pools,
             pinned: Pinned::default(),
@@ -139,6 +144,12 @@ impl Driver {
             devices,
             settings,
         }
+    }
+
+    /// Makes the handles of the conditions of a graph invalid.
+    pub fn forget_conditions(&self, graph: &Arc<Graph>) {
+        let mut conditions = self.conditions.lock().unwrap_or_else(PoisonError::into_inner);
+        conditions.retain(|_, condition| !condition.is_of(graph));
     }
 
     /// Allows other calls.

@@ -12,10 +12,11 @@
 //! ```
 //!
 //! Limits: functions that kernels call are not recursive, and are called by their names, with
-//! parameters in `.param` variables. A warp executes a barrier of the block as a whole. Threads of different blocks are ordered by nothing but the end
-//! of the launch: if one block writes a flag for which another one waits, the data that the flag
-//! announces counts as a race. Matrices of `wgmma` have no swizzling. Tensor maps and clusters with
-//! common memory are not supported.
+//! parameters in `.param` variables. The only function of the system is `cudaGraphSetConditional`. A
+//! warp executes a barrier of the block as a whole. Threads of different blocks are ordered by
+//! nothing but the end of the launch: if one block writes a flag for which another one waits, the
+//! data that the flag announces counts as a race. Matrices of `wgmma` have no swizzling. Tensor maps
+//! and clusters with common memory are not supported.
 
 #![forbid(unsafe_code)]
 
@@ -35,6 +36,7 @@ mod stamp;
 mod text;
 mod works;
 
+pub use code::CONDITION;
 pub use counts::{Counts, Executed, Traffic};
 pub use device::DeviceKind;
 pub use error::{LoadError, LoadErrorKind};

@@ -87,7 +87,15 @@ impl Module {
             file.sources.iter().map(|(number, name)| (*number, (*name).to_owned())).collect();
         let kernel = |function: &Function| {
             let parameters = parameters(function, target)?;
-            let decoded = decode(function, &file.functions, &variables, target, device.reserved_shared_bytes, &text)?;
+            let decoded = decode(
+                function,
+                &file.functions,
+                &file.declared,
+                &variables,
+                target,
+                device.reserved_shared_bytes,
+                &text,
+            )?;
             if decoded.shared_bytes > device.shared_bytes_per_block {
                 let most = device.shared_bytes_per_block;
                 let message = format!(
@@ -148,7 +156,7 @@ impl Kernel {
 }
 
 fn free(globals: &[Global], memory: &Memory) {
-    globals.iter().for_each(|global| memory.free_variable(global.address));
+    globals.iter().for_each(|global| memory.release(global.address));
 }
 
 /// Checks the header of a module against the rules of the driver.

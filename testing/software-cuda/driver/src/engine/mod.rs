@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! clock.rs   vector clocks, which say what is ordered before what
+//! inner.rs   work that other work has issued
 //! lane.rs    the queue of one stream
 //! random.rs  random numbers from a seed
 //! ```
@@ -11,6 +12,7 @@
 //! the seed alone, and a program that forgets to wait sees what it would see on a slow GPU.
 
 mod clock;
+mod inner;
 mod lane;
 mod random;
 
@@ -19,6 +21,7 @@ pub use lane::{LaneKind, Ticket};
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use inner::Inner;
 use lane::{Lane, Waiting};
 use random::Random;
 
@@ -46,6 +49,7 @@ struct State<T> {
     host: Clock,
     /// The number of pieces of work issued so far.
     issued: u64,
+    inner: Inner,
     /// Draws the lane that goes on. Without it, work is executed in the order of issue.
     random: Option<Random>,
 }
@@ -53,7 +57,8 @@ struct State<T> {
 impl<T: Task> Engine<T> {
     /// Returns an engine without work. Without seed, it executes work in the order of issue.
     pub fn new(seed: Option<u64>) -> Engine<T> {
-        let state = State { lanes: Vec::new(), host: Clock::default(), issued: 0, random: seed.map(Random::new) };
+        let (lanes, host, inner) = (Vec::new(), Clock::default(), Inner::default());
+        let state = State { lanes, host, issued: 0, inner, random: seed.map(Random::new) };
         Engine { state: Mutex::new(state), progress: Condvar::new() }
     }
 
@@ -90,6 +95,7 @@ impl<T: Task> Engine<T> {
             let mut before = state.marked(lane);
             before.join(&state.host);
             before.join(after);
+            state.inner.complete(&mut before);
             before
         };
         state.issued += 1;
@@ -126,7 +132,22 @@ impl<T: Task> Engine<T> {
     /// Executes work until all work in a clock is finished. The host's later calls are ordered
     /// after this work.
     pub fn finish(&self, clock: &Clock) {
-        self.run_until(clock).host.join(clock);
+        self.run_until(clock).finish(clock);
+    }
+
+    /// Notes that running work has issued other work, which is finished. Work that is ordered after
+    /// the running work is ordered after the other work, too.
+    pub fn finish_inner(&self, running: &Ticket, inner: &Clock) {
+        let mut state = self.lock();
+        let mut inner = inner.clone();
+        state.inner.complete(&mut inner);
+        let (lane, position) = (running.lane, running.position);
+        for waiting in state.lanes.iter_mut().flat_map(|lane| &mut lane.queue) {
+            if waiting.ticket.before.position(lane) >= position {
+                waiting.ticket.before.join(&inner);
+            }
+        }
+        state.inner.add(lane, position, inner);
     }
 
     /// Executes work until all work in a clock is finished, while the host goes on.
@@ -142,6 +163,13 @@ impl<T: Task> Engine<T> {
         state
     }
 
+    /// Returns a clock of finished work with the work that this work has issued.
+    pub fn completed(&self, clock: &Clock) -> Clock {
+        let mut clock = clock.clone();
+        self.lock().inner.complete(&mut clock);
+        clock
+    }
+
     /// Whether all work in a clock is finished. If not, executes one piece of work, so that a
     /// program that asks repeatedly sees progress.
     pub fn poll(&self, clock: &Clock) -> bool {
@@ -150,7 +178,7 @@ impl<T: Task> Engine<T> {
             drop(self.step(state));
             return false;
         }
-        state.host.join(clock);
+        state.finish(clock);
         true
     }
 
@@ -193,6 +221,13 @@ impl<T> State<T> {
             }
         }
         clock
+    }
+
+    /// Orders the host's later calls after finished work.
+    fn finish(&mut self, clock: &Clock) {
+        let mut clock = clock.clone();
+        self.inner.complete(&mut clock);
+        self.host.join(&clock);
     }
 
     fn has_finished(&self, clock: &Clock) -> bool {

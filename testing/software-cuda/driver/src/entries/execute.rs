@@ -29,10 +29,7 @@ fn instantiate(driver: &Driver, to: Out<usize>, graph: usize, flags: u64) -> Ans
 fn replace(driver: &Driver, executable: usize, node: usize, kind: NodeKind) -> Answer {
     let executable = driver.executables.get(executable)?;
     let node = driver.nodes.get(node)?;
-    if !Arc::ptr_eq(&node.graph, &executable.graph) {
-        return Err(Status::INVALID_VALUE);
-    }
-    executable.executable.replace(node.number, kind)
+    executable.executable.replace(&node.graph, node.number, kind)
 }
 
 entries! {

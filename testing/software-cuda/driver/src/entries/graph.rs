@@ -49,14 +49,14 @@ fn set_handles(to: Out<usize>, count: Out<usize>, handles: &[usize]) -> Answer {
 
 /// The place where a node is added: its graph and the nodes before it.
 #[derive(Clone, Copy)]
-struct Position {
-    graph: usize,
-    before: In<usize>,
-    count: usize,
+pub struct Position {
+    pub graph: usize,
+    pub before: In<usize>,
+    pub count: usize,
 }
 
 /// Adds a node to a graph and writes its handle.
-fn add(driver: &Driver, node: Out<usize>, position: Position, kind: NodeKind) -> Answer {
+pub fn add(driver: &Driver, node: Out<usize>, position: Position, kind: NodeKind) -> Answer {
     let graph = driver.graphs.get(position.graph)?;
     let before = node_numbers(driver, &graph, position.before, position.count)?;
     let number = graph.add(kind, before)?;
@@ -98,8 +98,14 @@ entries! {
 
     /// Destroys a graph. Executable graphs made from it stay.
     fn cuGraphDestroy(graph: usize) |driver| {
-        let graph = driver.graphs.remove(graph)?;
-        driver.nodes.remove_if(|node| Arc::ptr_eq(&node.graph, &graph));
+        let mut open = vec![driver.graphs.remove(graph)?];
+        while let Some(graph) = open.pop() {
+            driver.nodes.remove_if(|node| Arc::ptr_eq(&node.graph, &graph));
+            driver.forget_conditions(&graph);
+            let bodies = graph.bodies();
+            driver.graphs.remove_if(|other| bodies.iter().any(|body| std::ptr::eq(&**body, other)));
+            open.extend(bodies);
+        }
         Ok(())
     }
 

@@ -12,11 +12,13 @@
 //! capture.rs  captures of streams
 //! event.rs    events
 //! graph.rs    graphs that a caller builds
+//! condition.rs   conditions of graphs
 //! execute.rs  graphs that can be launched
 //! refused.rs  functions that the driver refuses
 //! ```
 
 mod capture;
+mod condition;
 mod context;
 mod copy;
 mod entry;
@@ -31,6 +33,7 @@ mod stream;
 mod system;
 
 pub use capture::*;
+pub use condition::*;
 pub use context::*;
 pub use copy::*;
 pub use event::*;

@@ -1,17 +1,24 @@
 //! Graphs of work, which a caller builds node by node or captures from streams.
 //!
 //! ```text
+//! condition.rs   conditions, and the nodes that they control
+//! plan.rs        the steps of a graph and their lanes
 //! executable.rs  graphs that can be launched
 //! ```
 
+mod condition;
 mod executable;
+mod plan;
 
+pub use condition::{Condition, Conditional, Control, Repetition};
 pub use executable::Executable;
+pub use plan::Plan;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::signal::Signal;
+use crate::space::Space;
 use crate::status::{Answer, Status};
 use crate::work::{Job, Work};
 
@@ -25,6 +32,8 @@ pub enum NodeKind {
     Record(Job, Arc<Signal>),
     /// Waits for the last recording of an event before the launch.
     Wait(Job, Arc<Signal>),
+    /// Executes graphs as long as, or if, a condition holds.
+    Conditional(Arc<Space>, Arc<Conditional>),
 }
 
 /// A node and the nodes after which it is executed.
@@ -38,6 +47,8 @@ pub struct Node {
 #[derive(Debug, Default)]
 pub struct Graph {
     nodes: Mutex<Vec<Option<Node>>>,
+    /// Whether a conditional node executes the graph.
+    is_body: bool,
 }
 
 impl NodeKind {
@@ -51,11 +62,26 @@ impl NodeKind {
                 Work::Call(_) => 3,
                 Work::Allocate(_) => 10,
                 Work::Free(_) => 11,
-                Work::Record(_) | Work::Nothing => 5,
+                Work::Record(_) | Work::Control(_) | Work::Nothing => 5,
             },
             NodeKind::Child(_) => 4,
             NodeKind::Wait(..) => 6,
             NodeKind::Record(..) => 7,
+            NodeKind::Conditional(..) => 13,
+        }
+    }
+}
+
+impl NodeKind {
+    /// Whether the graph of a conditional node may contain the node: kernels, copies, fills, other
+    /// graphs and points that order them.
+    fn is_allowed_in_bodies(&self) -> bool {
+        match self {
+            NodeKind::Job(job) => {
+                matches!(job.work, Work::Launch(_) | Work::Copy(_) | Work::Fill(_) | Work::Nothing)
+            }
+            NodeKind::Child(_) | NodeKind::Conditional(..) => true,
+            NodeKind::Record(..) | NodeKind::Wait(..) => false,
         }
     }
 }
@@ -63,11 +89,29 @@ impl NodeKind {
 impl Graph {
     /// Returns a copy, whose later changes are independent.
     pub fn copied(&self) -> Graph {
-        Graph { nodes: Mutex::new(self.lock().clone()) }
+        Graph { nodes: Mutex::new(self.lock().clone()), is_body: false }
+    }
+
+    /// Returns a graph without nodes for a conditional node.
+    pub fn body() -> Graph {
+        Graph { is_body: true, ..Graph::default() }
+    }
+
+    /// Returns the graphs of all conditional nodes.
+    pub fn bodies(&self) -> Vec<Arc<Graph>> {
+        let nodes = self.lock();
+        let conditionals = nodes.iter().flatten().filter_map(|node| match &node.kind {
+            NodeKind::Conditional(_, conditional) => Some(conditional),
+            _ => None,
+        });
+        conditionals.flat_map(|conditional| conditional.bodies.iter().cloned()).collect()
     }
 
     /// Adds a node that is executed after other nodes, and returns its number.
     pub fn add(&self, kind: NodeKind, after: impl IntoIterator<Item = usize>) -> Answer<usize> {
+        if self.is_body && !kind.is_allowed_in_bodies() {
+            return Err(Status::NOT_SUPPORTED);
+        }
         let mut nodes = self.lock();
         let after: BTreeSet<usize> = after.into_iter().collect();
         if after.iter().any(|&number| !nodes.get(number).is_some_and(Option::is_some)) {

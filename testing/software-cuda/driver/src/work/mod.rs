@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::{Task, Ticket};
+use crate::graph::Control;
 use crate::signal::Moment;
 use crate::space::{Space, stamp};
 use crate::status::Status;
@@ -35,6 +36,8 @@ pub enum Work {
     /// The recording of an event.
     Record(Moment),
     Call(HostCall),
+    /// Graphs that are executed depending on a condition.
+    Control(Control),
     /// A point that orders other work.
     Nothing,
 }
@@ -90,6 +93,7 @@ impl fmt::Display for Work {
             Work::Free(address) => write!(f, "the free of {address:#x}"),
             Work::Record(_) => f.write_str("the recording of an event"),
             Work::Call(_) => f.write_str("a call of the host"),
+            Work::Control(_) => f.write_str("a conditional node"),
             Work::Nothing => f.write_str("an empty node"),
         }
     }
@@ -124,6 +128,7 @@ impl Job {
                 IN_HOST_CALL.set(false);
                 Ok(())
             }
+            Work::Control(control) => control.perform(ticket),
             Work::Nothing => Ok(()),
         };
         if let Err(fault) = done {

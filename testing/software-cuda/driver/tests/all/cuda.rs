@@ -94,6 +94,12 @@ prototypes! {
         node: *mut usize, graph: usize, before: *const usize, count: usize, kernel: *const Kernel,
     );
     fn cuGraphExecKernelNodeSetParams_v2(executable: usize, node: usize, kernel: *const Kernel);
+    fn cuGraphAddEventRecordNode(node: *mut usize, graph: usize, before: *const usize, count: usize, event: usize);
+    fn cuGraphConditionalHandleCreate(handle: *mut u64, graph: usize, context: usize, default: u32, flags: u32);
+    fn cuGraphAddNode_v2(
+        node: *mut usize, graph: usize, before: *const usize, data: *const u64, count: usize,
+        parameters: *mut Conditional,
+    );
     fn cuGraphExecUpdate_v2(executable: usize, graph: usize, result: *mut Updated);
     fn cuModuleLoadDataEx(
         module: *mut usize, text: *const c_char, count: u32, options: *const u32, values: *const *mut c_void,
@@ -145,6 +151,32 @@ impl Kernel {
         let extra = std::ptr::null();
         let (grid, block) = ([1; 3], [1; 3]);
         Kernel { function, grid, block, shared: 0, values: values.as_ptr(), extra, kernel: 0, context: 0 }
+    }
+}
+
+/// `CUgraphNodeParams` of a conditional node.
+#[repr(C)]
+pub struct Conditional {
+    kind: u32,
+    reserved: [u32; 3],
+    condition: u64,
+    repetition: u32,
+    size: u32,
+    graphs: *const usize,
+    context: usize,
+    more: [u64; 26],
+}
+
+impl Conditional {
+    pub fn new(condition: u64, repetition: u32, size: u32) -> Conditional {
+        let graphs = std::ptr::null();
+        Conditional { kind: 13, reserved: [0; 3], condition, repetition, size, graphs, context: 0, more: [0; 26] }
+    }
+
+    /// Returns the handles of the graphs that the driver has made.
+    pub fn graphs(&self) -> Vec<usize> {
+        // SAFETY: the driver has set the address of as many handles, which live as long as the node.
+        unsafe { std::slice::from_raw_parts(self.graphs, self.size as usize) }.to_vec()
     }
 }
 

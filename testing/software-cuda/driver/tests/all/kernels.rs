@@ -54,12 +54,12 @@ struct Loaded {
     shuffle: usize,
 }
 
-fn load(text: &str) -> Result<usize, u32> {
+pub fn load(text: &str) -> Result<usize, u32> {
     let text = CString::new(text).unwrap();
     made(|module| cuModuleLoadDataEx(module, text.as_ptr(), 0, std::ptr::null(), std::ptr::null()))
 }
 
-fn function(module: usize, name: &str) -> Result<usize, u32> {
+pub fn function(module: usize, name: &str) -> Result<usize, u32> {
     let name = CString::new(name).unwrap();
     made(|function| cuModuleGetFunction(function, module, name.as_ptr()))
 }

@@ -4,6 +4,7 @@
 mod cuda;
 
 mod captures;
+mod conditions;
 mod contexts;
 mod copies;
 mod graphs;

@@ -192,6 +192,10 @@ impl Access {
     }
 }
 
+/// The handle of a condition of a graph is the address of its value in global memory, four bytes,
+/// plus this number. So the address of other memory is no handle.
+pub const CONDITION: u64 = 1 << 62;
+
 /// Addresses of the windows through which generic addresses reach shared and local memory.
 pub const SHARED_WINDOW: u64 = 0x1_0000_0000;
 pub const LOCAL_WINDOW: u64 = 0x2_0000_0000;

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use super::names::Meaning;
 use super::reader::Reader;
-use super::{Decoder, Draft, MOST_BYTES};
+use super::{Decoder, Draft, MOST_BYTES, system};
 use crate::code::{Guard, Kind, LOCAL_WINDOW, Step};
 use crate::error::LoadError;
 use crate::fault::Space;
-use crate::text::{Function, Instruction, Operand, Variable};
+use crate::text::{Declaration, Function, Instruction, Operand, Variable};
 
 /// The label behind a copy of a function.
 const END: &str = "the end of the function";
@@ -19,6 +19,8 @@ const MOST_INSTRUCTIONS: usize = 1 << 18;
 /// The functions of a module, and the place in the copies of functions.
 pub struct Calls<'t> {
     functions: HashMap<&'t str, &'t Function<'t>>,
+    /// Names of the declared functions that the system has.
+    system: Vec<&'t str>,
     /// Number of the copy that is decoded, 0 for the kernel.
     pub copy: u32,
     /// Number of copies so far.
@@ -30,10 +32,24 @@ pub struct Calls<'t> {
 }
 
 impl<'t> Calls<'t> {
-    pub fn new(functions: &'t [Function<'t>]) -> Calls<'t> {
+    /// Fails if the module declares a function of the system with other parameters.
+    pub fn new(functions: &'t [Function<'t>], declared: &'t [Declaration<'t>]) -> Result<Calls<'t>, LoadError> {
         let own = functions.iter().filter(|function| !function.is_kernel);
-        let functions = own.map(|function| (function.name, function)).collect();
-        Calls { functions, copy: 0, copies: 0, active: Vec::new(), sizes: HashMap::new() }
+        let functions: HashMap<_, _> = own.map(|function| (function.name, function)).collect();
+        let elsewhere = declared.iter().filter(|function| !functions.contains_key(function.name));
+        let of_system: Vec<_> = elsewhere.filter(|function| system::has(function.name)).collect();
+        of_system.iter().try_for_each(|function| system::check(function))?;
+        let system = of_system.iter().map(|function| function.name).collect();
+        Ok(Calls { functions, system, copy: 0, copies: 0, active: Vec::new(), sizes: HashMap::new() })
+    }
+
+    /// Whether a call is one of a function that the system has.
+    pub fn is_of_system(&self, instruction: &Instruction) -> bool {
+        let mut names = instruction.operands.iter().filter_map(|operand| match operand {
+            Operand::Name(name) => Some(*name),
+            _ => None,
+        });
+        names.next().is_some_and(|name| self.system.contains(&name))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::float::Modes;
 use super::reader::Reader;
 use super::{
-    approximate, atomics, carry, compare, convert, copies, float, group, integer, matrix, memory, phases, warp,
+    approximate, atomics, carry, compare, convert, copies, float, group, integer, matrix, memory, phases, system, warp,
 };
 use crate::code::Kind;
 use crate::error::LoadError;
@@ -116,6 +116,7 @@ pub fn decode(reader: &mut Reader) -> Result<Kind, LoadError> {
         "mma" => matrix::product(reader),
         "ldmatrix" | "stmatrix" => matrix::moved(reader),
         "wgmma" => group::step(reader),
+        "call" => system::call(reader),
         "ret" => {
             reader.choose(&[("uni", ())]);
             reader.finish(0)?;
@@ -154,7 +155,7 @@ pub fn class(mnemonic: &str, modifiers: &[&str]) -> &'static str {
         "mma" | "wgmma" => "matrix products",
         "ldmatrix" | "stmatrix" => "matrix moves",
         "cp" => "copies",
-        "bra" | "brx" | "ret" | "exit" | "trap" => "branches",
+        "bra" | "brx" | "call" | "ret" | "exit" | "trap" => "branches",
         "bar" | "barrier" | "mbarrier" | "fence" | "membar" => "synchronisation",
         "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => "lanes",
         "cvt" | "cvta" => "conversions",

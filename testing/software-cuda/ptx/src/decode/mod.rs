@@ -18,6 +18,7 @@ mod memory;
 mod names;
 mod phases;
 mod reader;
+mod system;
 mod warp;
 
 use std::collections::{HashMap, HashSet};
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use crate::code::{Access, Code, Constant, CopyStep, GroupStep, Guard, Kind, Matrix, PhaseStep, Step, Tracked};
 use crate::error::LoadError;
 use crate::fault::Space;
-use crate::text::{Function, Instruction, Operand, Statement, Variable};
+use crate::text::{Declaration, Function, Instruction, Operand, Statement, Variable};
 use calls::Calls;
 use demand::{Passed, Reading};
 use flow::Flow;
@@ -95,6 +96,7 @@ const MOST_BYTES: u64 = 1 << 24;
 pub fn decode<'t>(
     function: &'t Function<'t>,
     functions: &'t [Function<'t>],
+    declared: &'t [Declaration<'t>],
     variables: &[ModuleVariable<'t>],
     target: Target,
     reserved: u32,
@@ -106,7 +108,7 @@ pub fn decode<'t>(
         drafts: Vec::new(),
         labels: HashMap::new(),
         tables: HashMap::new(),
-        calls: Calls::new(functions),
+        calls: Calls::new(functions, declared)?,
         used: None,
         location: None,
         shared: u64::from(reserved),
@@ -190,7 +192,7 @@ impl<'t> Decoder<'t> {
     }
 
     fn instruction(&mut self, instruction: &'t Instruction<'t>) -> Result<(), LoadError> {
-        if instruction.mnemonic == "call" {
+        if instruction.mnemonic == "call" && !self.calls.is_of_system(instruction) {
             return self.call(instruction);
         }
         let Target { capability, is_specific, version } = self.target;

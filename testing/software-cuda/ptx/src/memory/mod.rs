@@ -117,8 +117,9 @@ impl Memory {
         Ok(address)
     }
 
-    /// Frees the memory of a variable. The driver unloads a module when all its kernels have ended.
-    pub(crate) fn free_variable(&self, address: u64) {
+    /// Frees memory that only the driver names, when no work uses it any more: the variables of a
+    /// module, or the value of a condition.
+    pub fn release(&self, address: u64) {
         let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
         addresses.free(address);
     }

@@ -8,7 +8,7 @@ mod variables;
 
 use crate::error::LoadError;
 use lexer::Token;
-pub use syntax::{File, Function, Guard, Instruction, Operand, Statement, Type, Variable};
+pub use syntax::{Declaration, File, Function, Guard, Instruction, Operand, Statement, Type, Variable};
 use tokens::Tokens;
 use variables::SPACES;
 
@@ -58,8 +58,8 @@ impl<'t> Tokens<'t> {
                 }
                 "section" => self.section()?,
                 "visible" | "extern" | "weak" => {}
-                "entry" => file.functions.extend(self.function(line, true)?),
-                "func" => file.functions.extend(self.function(line, false)?),
+                "entry" => self.function(&mut file, line, true)?,
+                "func" => self.function(&mut file, line, false)?,
                 space if SPACES.contains(&space) => {
                     let variables = self.variables(space, line)?;
                     file.variables.extend(variables);
@@ -106,8 +106,8 @@ impl<'t> Tokens<'t> {
         Ok(parameters)
     }
 
-    /// Reads a function. Returns `None` for a declaration without a body.
-    fn function(&mut self, line: u32, is_kernel: bool) -> Result<Option<Function<'t>>, LoadError> {
+    /// Reads a function, or the declaration of one that has its body elsewhere.
+    fn function(&mut self, file: &mut File<'t>, line: u32, is_kernel: bool) -> Result<(), LoadError> {
         let results = if is_kernel { Vec::new() } else { self.parameters()? };
         let name = self.word()?;
         let parameters = self.parameters()?;
@@ -126,10 +126,12 @@ impl<'t> Tokens<'t> {
             directives.push((name, self.integers()?));
         }
         if self.has(b';')? {
-            return Ok(None);
+            file.declared.push(Declaration { name, results, parameters, line });
+            return Ok(());
         }
         let (body, end) = self.body()?;
-        Ok(Some(Function { name, is_kernel, results, parameters, directives, body, line, end }))
+        file.functions.push(Function { name, is_kernel, results, parameters, directives, body, line, end });
+        Ok(())
     }
 
     fn body(&mut self) -> Result<(Vec<Statement<'t>>, u32), LoadError> {

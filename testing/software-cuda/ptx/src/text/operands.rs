@@ -35,28 +35,8 @@ impl<'t> Tokens<'t> {
                 self.next()?;
                 Ok(Operand::Not(self.word()?))
             }
-            Token::Sign(b'{') => {
-                self.next()?;
-                let mut all = Vec::new();
-                while !self.has(b'}')? {
-                    if !all.is_empty() {
-                        self.sign(b',')?;
-                    }
-                    all.push(self.operand()?);
-                }
-                Ok(Operand::Vector(all))
-            }
-            Token::Sign(b'(') => {
-                self.next()?;
-                let mut all = Vec::new();
-                while !self.has(b')')? {
-                    if !all.is_empty() {
-                        self.sign(b',')?;
-                    }
-                    all.push(self.single_operand()?);
-                }
-                Ok(Operand::List(all))
-            }
+            Token::Sign(b'{') => self.list(b'}').map(Operand::Vector),
+            Token::Sign(b'(') => self.list(b')').map(Operand::List),
             Token::Sign(b'[') => {
                 self.next()?;
                 let base = match self.token {
@@ -69,6 +49,19 @@ impl<'t> Tokens<'t> {
             }
             _ => self.expected("an operand"),
         }
+    }
+
+    /// Reads the operands of a list up to the sign that closes it.
+    fn list(&mut self, end: u8) -> Result<Vec<Operand<'t>>, LoadError> {
+        self.next()?;
+        let mut all = Vec::new();
+        while !self.has(end)? {
+            if !all.is_empty() {
+                self.sign(b',')?;
+            }
+            all.push(self.operand()?);
+        }
+        Ok(all)
     }
 
     /// Reads a name; those of special registers consist of two parts.

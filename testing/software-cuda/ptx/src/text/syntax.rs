@@ -10,6 +10,8 @@ pub struct File<'t> {
     pub address_size: Option<u32>,
     pub variables: Vec<Variable<'t>>,
     pub functions: Vec<Function<'t>>,
+    /// Functions that the module declares without code. Their code follows, or the system has them.
+    pub declared: Vec<Declaration<'t>>,
     /// Names of source files by their numbers.
     pub sources: Vec<(u64, &'t str)>,
 }
@@ -56,6 +58,15 @@ pub struct Function<'t> {
     pub line: u32,
     /// Line of the closing brace.
     pub end: u32,
+}
+
+/// A declared function without code.
+#[derive(Clone, Debug)]
+pub struct Declaration<'t> {
+    pub name: &'t str,
+    pub results: Vec<Variable<'t>>,
+    pub parameters: Vec<Variable<'t>>,
+    pub line: u32,
 }
 
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@ mod atomics;
 mod bits;
 mod calls;
 mod compare;
+mod conditions;
 mod control;
 mod convert;
 mod copies;

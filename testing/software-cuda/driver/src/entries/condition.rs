@@ -1,0 +1,78 @@
+//! Conditions of graphs, and nodes that execute graphs depending on a condition.
+
+use std::sync::{Arc, PoisonError};
+
+use super::entry::entries;
+use super::graph::{Position, add};
+use crate::abi::{ConditionalNode, In, Out};
+use crate::driver::Driver;
+use crate::graph::{Condition, Conditional, Graph, NodeKind, Repetition};
+use crate::status::{Answer, Status};
+
+/// The flag of a condition that has a value at the start of each launch.
+const HAS_DEFAULT: u32 = 1;
+/// The number of conditional nodes among the kinds of nodes.
+const CONDITIONAL: u32 = 13;
+
+/// Adds a conditional node, and writes the handles of its new graphs.
+fn add_conditional(driver: &Driver, node: Out<usize>, position: Position, to: Out<ConditionalNode>) -> Answer {
+    let parameters = to.get()?;
+    if parameters.kind != CONDITIONAL {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    let (repetition, most) = match parameters.repetition {
+        0 => (Repetition::If, 2),
+        1 => (Repetition::While, 1),
+        2 => (Repetition::Switch, u32::MAX),
+        _ => return Err(Status::INVALID_VALUE),
+    };
+    if !(1..=most).contains(&parameters.size) {
+        return Err(Status::INVALID_VALUE);
+    }
+    let graph = driver.graphs.get(position.graph)?;
+    let known = driver.conditions.lock().unwrap_or_else(PoisonError::into_inner).get(&parameters.condition).cloned();
+    let condition = known.ok_or(Status::INVALID_VALUE)?;
+    condition.give_to(&graph)?;
+    let bodies: Vec<Arc<Graph>> = (0..parameters.size).map(|_| Arc::new(Graph::body())).collect();
+    let handles = bodies.iter().map(|body| driver.graphs.add(body.clone())).collect();
+    let conditional = Arc::new(Conditional { condition, repetition, bodies, handles });
+    let space = driver.current()?.space.clone();
+    add(driver, node, position, NodeKind::Conditional(space, conditional.clone()))?;
+    to.set(ConditionalNode { graphs: conditional.handles.as_ptr(), ..parameters })
+}
+
+entries! {
+    /// Makes a condition for a node of a graph.
+    fn cuGraphConditionalHandleCreate(
+        handle: Out<u64>, graph: usize, _context: usize, default: u32, flags: u32,
+    ) |driver| {
+        if flags & !HAS_DEFAULT != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        let space = driver.current()?.space.clone();
+        let graph = driver.graphs.get(graph)?;
+        let condition = Condition::new(&space, &graph, (flags & HAS_DEFAULT != 0).then_some(default))?;
+        handle.set(condition.handle())?;
+        let mut conditions = driver.conditions.lock().unwrap_or_else(PoisonError::into_inner);
+        conditions.insert(condition.handle(), Arc::new(condition));
+        Ok(())
+    }
+
+    /// Adds a node. The only kind that this function adds is a conditional node.
+    fn cuGraphAddNode(
+        node: Out<usize>, graph: usize, before: In<usize>, count: usize, parameters: Out<ConditionalNode>,
+    ) |driver| {
+        add_conditional(driver, node, Position { graph, before, count }, parameters)
+    }
+
+    /// Adds a node behind edges without data.
+    fn cuGraphAddNode_v2(
+        node: Out<usize>, graph: usize, before: In<usize>, data: In<u64>, count: usize,
+        parameters: Out<ConditionalNode>,
+    ) |driver| {
+        if !data.is_null() {
+            return Err(Status::NOT_SUPPORTED);
+        }
+        add_conditional(driver, node, Position { graph, before, count }, parameters)
+    }
+}
