@@ -24,6 +24,7 @@ mod explain;
 mod faults;
 mod faulty_disk;
 mod files;
+mod gpu_counts;
 mod guide;
 mod kernel_quality;
 mod kills;

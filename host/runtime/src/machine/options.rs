@@ -42,7 +42,7 @@ pub enum Graphs {
 
 /// The number of streams without a choice of the caller. Few programs have more than four kernels
 /// that do not wait for each other, for example the products for queries, keys and values, and every
-/// stream that is used takes two more calls of the driver.
+/// stream that is used takes three more calls of the driver for each sequence.
 const USUAL_STREAMS: usize = 4;
 
 impl Options {

@@ -55,11 +55,11 @@ pub fn in_order<'t, M: Machine + ?Sized>(
 }
 
 /// A function that executes a sequence of thunks.
-pub type Running<'f, 't, M> = dyn FnMut(&mut M, &'t [Thunk]) -> Result<(), RunError> + 'f;
+type Running<'f, 't, M> = dyn FnMut(&mut M, &'t [Thunk]) -> Result<(), RunError> + 'f;
 
 /// Executes thunks. Executes loops and branches itself, and calls `run` for the sequences of other
 /// thunks between them.
-pub fn in_sequences<'t, M: Machine + ?Sized>(
+fn in_sequences<'t, M: Machine + ?Sized>(
     machine: &mut M,
     thunks: &'t [Thunk],
     run: &mut Running<'_, 't, M>,

@@ -1,12 +1,14 @@
 //! The GPU that executes programs, and its memory.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtr, DriverError, result, sys};
 
+use super::condition::ConditionSetters;
+use super::pinned::PinnedWord;
 use super::spares::Spares;
 use super::streams::Streams;
 use super::{load_error, run_error};
@@ -23,6 +25,11 @@ pub struct Gpu {
     pub transfers: Arc<CudaStream>,
     /// All streams of executions.
     pub streams: Mutex<Streams>,
+    /// The kernels that set conditions in graphs, loaded for the first program with loops or
+    /// branches.
+    setters: Mutex<Option<Arc<ConditionSetters>>>,
+    /// The place to which values that decide about loops and branches are copied.
+    pub word: Mutex<PinnedWord>,
     /// Lock that a thread holds while it executes a program on this GPU. The handles of libraries
     /// may be used by only one thread at a time.
     pub turn: Mutex<()>,
@@ -79,8 +86,10 @@ impl Gpu {
         let streams = Mutex::new(Streams::new(&stream));
         let event = || context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
         let timer = event().and_then(|start| Ok([start, event()?])).map_err(|e| load_error("making events", e))?;
-        let (turn, spares) = (Mutex::default(), Arc::default());
-        let device = Gpu { context, stream, transfers, streams, turn, timer, spares };
+        let word = PinnedWord::new(&context).map_err(|e| load_error("allocating memory of the host", e))?;
+        let (turn, spares, setters) = (Mutex::default(), Arc::default(), Mutex::default());
+        let word = Mutex::new(word);
+        let device = Gpu { context, stream, transfers, streams, setters, word, turn, timer, spares };
         device.keep_freed_memory()?;
         Ok(device)
     }
@@ -101,6 +110,16 @@ impl Gpu {
             })
         }
         .map_err(|e| load_error("setting the memory pool up", e))
+    }
+
+    /// Returns the kernels that set conditions in graphs. Loads them when they are needed for the
+    /// first time. Returns `None` if the driver is too old for conditions.
+    pub fn setters(&self) -> Result<Option<Arc<ConditionSetters>>, LoadError> {
+        let mut setters = self.setters.lock().unwrap_or_else(PoisonError::into_inner);
+        if setters.is_none() {
+            *setters = ConditionSetters::load(&self.context)?.map(Arc::new);
+        }
+        Ok(setters.clone())
     }
 
     /// Allocates memory that holds zeros. Returns `None` if memory is short.

@@ -1,28 +1,59 @@
-//! Sequences of launches and copies as CUDA graphs, which one call launches.
+//! Sequences of thunks as CUDA graphs, which one call launches.
 
-use std::ffi::c_void;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use cudarc::driver::sys::{self, CUdeviceptr};
-use cudarc::driver::{CudaContext, DriverError};
+use cudarc::driver::{CudaContext, DriverError, sys};
 
+use super::condition::ConditionSetters;
+use super::level::{Act, Decision, Level};
 use super::module::LoadedFunction;
-use super::order::Place;
+use super::node::{Content, add_conditional};
 use crate::executable::DeviceStep;
 use crate::machine::frame::Frame;
 use crate::{RunError, Slice, Thunk};
 
-/// A sequence of launches and copies that is ready to be launched.
+/// A sequence of thunks that is ready to be launched.
 #[derive(Debug)]
 pub struct LoadedGraph {
-    thunks: Vec<Thunk>,
     /// The addresses of all allocations at the last launch.
     addresses: Vec<*mut u8>,
-    /// For each thunk, its node.
-    nodes: Vec<sys::CUgraphNode>,
+    /// The nodes whose parameters contain addresses, also those of graphs inside the graph.
+    members: Vec<Member>,
     graph: sys::CUgraph,
     executable: sys::CUgraphExec,
     context: Arc<CudaContext>,
+}
+
+/// A node whose parameters contain addresses.
+#[derive(Debug)]
+struct Member {
+    node: sys::CUgraphNode,
+    work: MemberWork,
+}
+
+#[derive(Debug)]
+enum MemberWork {
+    Device(Thunk),
+    Decide(u64, Decision),
+}
+
+/// The code of a program that graphs need.
+#[derive(Clone, Copy)]
+pub struct GraphCode<'c> {
+    pub kernels: &'c [LoadedFunction],
+    /// `None` if the driver has no conditions, and no sequence contains loops or branches.
+    pub setters: Option<&'c ConditionSetters>,
+}
+
+/// Adds nodes to a new graph.
+struct Builder<'b> {
+    code: GraphCode<'b>,
+    frame: &'b Frame,
+    context: &'b CudaContext,
+    /// The handles of conditions by their numbers.
+    conditions: HashMap<usize, u64>,
+    members: Vec<Member>,
 }
 
 // SAFETY: any thread that has bound the context may use the driver's handles. The addresses are
@@ -30,40 +61,32 @@ pub struct LoadedGraph {
 unsafe impl Send for LoadedGraph {}
 
 impl LoadedGraph {
-    /// Builds the graph of a sequence of launches and copies, each at its place.
+    /// Builds a graph of nodes.
     pub fn new(
         context: &Arc<CudaContext>,
-        kernels: &[LoadedFunction],
-        thunks: &[Thunk],
-        places: &[Place],
+        code: GraphCode,
+        level: &Level,
         frame: &Frame,
     ) -> Result<LoadedGraph, RunError> {
         let failed = |e| super::run_error("building a graph", e);
         let mut graph = std::ptr::null_mut();
         // SAFETY: the pointer is valid for the new handle.
         unsafe { sys::cuGraphCreate(&mut graph, 0) }.result().map_err(failed)?;
-        let mut made = LoadedGraph {
-            thunks: thunks.to_vec(),
-            addresses: frame.addresses().to_vec(),
-            nodes: Vec::with_capacity(thunks.len()),
-            graph,
-            executable: std::ptr::null_mut(),
-            context: context.clone(),
-        };
-        for (step, place) in thunks.iter().filter_map(DeviceStep::of).zip(places) {
-            let before: Vec<sys::CUgraphNode> = place.after.iter().map(|&number| made.nodes[number]).collect();
-            let node = made.add(&before, &Content::of(kernels, &step, frame)?).map_err(failed)?;
-            made.nodes.push(node);
-        }
+        let (addresses, executable) = (frame.addresses().to_vec(), std::ptr::null_mut());
+        let mut made = LoadedGraph { addresses, members: Vec::new(), graph, executable, context: context.clone() };
+        let (conditions, members) = (HashMap::new(), Vec::new());
+        let mut builder = Builder { code, frame, context, conditions, members };
+        builder.add(graph, level)?;
+        made.members = builder.members;
         // SAFETY: the graph is complete, and the pointer is valid for the new handle.
         unsafe { sys::cuGraphInstantiateWithFlags(&mut made.executable, graph, 0) }.result().map_err(failed)?;
         Ok(made)
     }
 
     /// Launches the graph in a stream, with the addresses of a frame.
-    pub fn launch(&mut self, kernels: &[LoadedFunction], frame: &Frame, stream: sys::CUstream) -> Result<(), RunError> {
+    pub fn launch(&mut self, code: GraphCode, frame: &Frame, stream: sys::CUstream) -> Result<(), RunError> {
         if self.addresses != frame.addresses() {
-            self.update(kernels, frame)?;
+            self.update(code, frame)?;
         }
         // SAFETY: both handles are valid. The memory and the functions of the graph live as long as
         // the execution, which waits for the stream.
@@ -73,66 +96,118 @@ impl LoadedGraph {
     }
 
     /// Sets the parameters of all nodes whose addresses have changed.
-    fn update(&mut self, kernels: &[LoadedFunction], frame: &Frame) -> Result<(), RunError> {
-        let failed = |e| super::run_error("updating a graph", e);
+    fn update(&mut self, code: GraphCode, frame: &Frame) -> Result<(), RunError> {
         let moved = |slice: &Slice| {
             let number = slice.allocation as usize;
             self.addresses[number] != frame.addresses()[number]
         };
-        for (step, &node) in self.thunks.iter().filter_map(DeviceStep::of).zip(&self.nodes) {
-            let is_changed = match step {
-                DeviceStep::Launch { arguments, .. } => arguments.iter().any(moved),
-                DeviceStep::Copy { from, to } => moved(from) || moved(to),
+        for member in &self.members {
+            let is_changed = match &member.work {
+                MemberWork::Device(thunk) => match DeviceStep::of(thunk) {
+                    Some(DeviceStep::Launch { arguments, .. }) => arguments.iter().any(moved),
+                    Some(DeviceStep::Copy { from, to }) => moved(from) || moved(to),
+                    None => false,
+                },
+                MemberWork::Decide(_, decision) => moved(&decision.place),
             };
             if is_changed {
-                self.replace(node, &Content::of(kernels, &step, frame)?).map_err(failed)?;
+                let content = member.work.content(code, frame)?;
+                let replaced = content.replace(&self.context, self.executable, member.node);
+                replaced.map_err(|e| super::run_error("updating a graph", e))?;
             }
         }
         self.addresses.clear();
         self.addresses.extend_from_slice(frame.addresses());
         Ok(())
     }
+}
 
-    fn add(&self, before: &[sys::CUgraphNode], content: &Content) -> Result<sys::CUgraphNode, DriverError> {
-        let mut node = std::ptr::null_mut();
-        let (list, count) = (before.as_ptr(), before.len());
-        // SAFETY: the handles are valid, and the call copies the parameters.
-        unsafe {
-            match content {
-                Content::Nothing => sys::cuGraphAddEmptyNode(&mut node, self.graph, list, count),
-                Content::Launch(launch) => {
-                    let mut addresses = launch.addresses.clone();
-                    let mut pointers = pointers(&mut addresses);
-                    let parameters = launch.parameters(&mut pointers);
-                    sys::cuGraphAddKernelNode_v2(&mut node, self.graph, list, count, &parameters)
-                }
-                Content::Copy(copy) => {
-                    sys::cuGraphAddMemcpyNode(&mut node, self.graph, list, count, &**copy, self.context.cu_ctx())
-                }
+impl MemberWork {
+    fn content(&self, code: GraphCode, frame: &Frame) -> Result<Content, RunError> {
+        match self {
+            MemberWork::Device(thunk) => match DeviceStep::of(thunk) {
+                Some(step) => Content::of(code.kernels, &step, frame),
+                None => Ok(Content::Nothing),
+            },
+            MemberWork::Decide(condition, decision) => {
+                let setters = code.setters.ok_or_else(no_conditions)?;
+                Ok(Content::deciding(setters, *condition, decision, frame))
             }
         }
-        .result()?;
+    }
+}
+
+impl Builder<'_> {
+    /// Adds the nodes of a level to a graph.
+    fn add(&mut self, graph: sys::CUgraph, level: &Level) -> Result<(), RunError> {
+        let failed = |e| super::run_error("building a graph", e);
+        let mut nodes: Vec<sys::CUgraphNode> = Vec::with_capacity(level.0.len());
+        for (act, place) in &level.0 {
+            let before: Vec<sys::CUgraphNode> = place.after.iter().map(|&number| nodes[number]).collect();
+            let node = match act {
+                Act::Device(thunk) => self.add_member(graph, &before, MemberWork::Device(thunk.clone()))?,
+                Act::Decide { condition, decision } => {
+                    let handle = self.condition(graph, *condition).map_err(failed)?;
+                    self.add_member(graph, &before, MemberWork::Decide(handle, decision.clone()))?
+                }
+                Act::Repeat { condition, body } => {
+                    let repetition = sys::CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE;
+                    self.add_body(graph, &before, (*condition, repetition), body)?
+                }
+                Act::Choose { condition, body } => {
+                    let repetition = sys::CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF;
+                    self.add_body(graph, &before, (*condition, repetition), body)?
+                }
+            };
+            nodes.push(node);
+        }
+        Ok(())
+    }
+
+    fn add_member(
+        &mut self,
+        graph: sys::CUgraph,
+        before: &[sys::CUgraphNode],
+        work: MemberWork,
+    ) -> Result<sys::CUgraphNode, RunError> {
+        let content = work.content(self.code, self.frame)?;
+        let node = content.add(self.context, graph, before).map_err(|e| super::run_error("building a graph", e))?;
+        self.members.push(Member { node, work });
         Ok(node)
     }
 
-    fn replace(&self, node: sys::CUgraphNode, content: &Content) -> Result<(), DriverError> {
-        // SAFETY: as in `add`; the node belongs to the graph from which the executable was made.
-        unsafe {
-            match content {
-                Content::Nothing => return Ok(()),
-                Content::Launch(launch) => {
-                    let mut addresses = launch.addresses.clone();
-                    let mut pointers = pointers(&mut addresses);
-                    let parameters = launch.parameters(&mut pointers);
-                    sys::cuGraphExecKernelNodeSetParams_v2(self.executable, node, &parameters)
-                }
-                Content::Copy(copy) => {
-                    sys::cuGraphExecMemcpyNodeSetParams(self.executable, node, &**copy, self.context.cu_ctx())
-                }
-            }
-        }
-        .result()
+    fn add_body(
+        &mut self,
+        graph: sys::CUgraph,
+        before: &[sys::CUgraphNode],
+        (condition, repetition): (usize, sys::CUgraphConditionalNodeType),
+        body: &Level,
+    ) -> Result<sys::CUgraphNode, RunError> {
+        let added = self
+            .condition(graph, condition)
+            .and_then(|handle| add_conditional(self.context, graph, before, handle, repetition));
+        let (node, inner) = added.map_err(|e| super::run_error("building a graph", e))?;
+        self.add(inner, body)?;
+        Ok(node)
     }
+
+    /// Returns the handle of a condition. A condition belongs to the graph of its node, which is
+    /// the graph that first sets it.
+    fn condition(&mut self, graph: sys::CUgraph, number: usize) -> Result<u64, DriverError> {
+        if let Some(known) = self.conditions.get(&number) {
+            return Ok(*known);
+        }
+        let mut handle = 0;
+        // SAFETY: the graph and the context are valid, and the pointer is valid for the handle.
+        unsafe { sys::cuGraphConditionalHandleCreate(&mut handle, graph, self.context.cu_ctx(), 0, 0) }.result()?;
+        self.conditions.insert(number, handle);
+        Ok(handle)
+    }
+}
+
+/// The error for a loop in a graph although the driver has no conditions. Callers prevent it.
+fn no_conditions() -> RunError {
+    RunError::Device("the driver has no conditions in graphs: run with --no-graphs".into())
 }
 
 impl Drop for LoadedGraph {
@@ -147,97 +222,5 @@ impl Drop for LoadedGraph {
                 _ = sys::cuGraphDestroy(self.graph);
             }
         }
-    }
-}
-
-/// The work of a node.
-enum Content<'k> {
-    /// A launch without blocks, or a copy without bytes.
-    Nothing,
-    Launch(Launch<'k>),
-    Copy(Box<sys::CUDA_MEMCPY3D>),
-}
-
-/// A launch of a kernel.
-struct Launch<'k> {
-    function: &'k LoadedFunction,
-    blocks: u32,
-    addresses: Vec<CUdeviceptr>,
-}
-
-impl<'k> Content<'k> {
-    fn of(kernels: &'k [LoadedFunction], step: &DeviceStep, frame: &Frame) -> Result<Content<'k>, RunError> {
-        let address = |slice: &Slice| frame.address(slice) as CUdeviceptr;
-        Ok(match *step {
-            DeviceStep::Launch { kernel, arguments } => {
-                let function = &kernels[kernel as usize];
-                match function.blocks()? {
-                    0 => Content::Nothing,
-                    blocks => {
-                        let addresses = arguments.iter().map(address).collect();
-                        Content::Launch(Launch { function, blocks, addresses })
-                    }
-                }
-            }
-            DeviceStep::Copy { from, .. } if from.bytes == 0 => Content::Nothing,
-            DeviceStep::Copy { from, to } => {
-                Content::Copy(Box::new(copy(address(from), address(to), from.bytes as usize)))
-            }
-        })
-    }
-}
-
-impl Launch<'_> {
-    fn parameters(&self, pointers: &mut [*mut c_void]) -> sys::CUDA_KERNEL_NODE_PARAMS {
-        sys::CUDA_KERNEL_NODE_PARAMS {
-            func: self.function.handle,
-            gridDimX: self.blocks,
-            gridDimY: 1,
-            gridDimZ: 1,
-            blockDimX: self.function.image.threads_per_block,
-            blockDimY: 1,
-            blockDimZ: 1,
-            sharedMemBytes: 0,
-            kernelParams: pointers.as_mut_ptr(),
-            extra: std::ptr::null_mut(),
-            kern: std::ptr::null_mut(),
-            ctx: std::ptr::null_mut(),
-        }
-    }
-}
-
-/// Returns a pointer to each address.
-pub fn pointers(addresses: &mut [CUdeviceptr]) -> Vec<*mut c_void> {
-    addresses.iter_mut().map(|address| std::ptr::from_mut(address).cast()).collect()
-}
-
-/// Describes a copy of bytes on the device.
-fn copy(from: CUdeviceptr, to: CUdeviceptr, bytes: usize) -> sys::CUDA_MEMCPY3D {
-    sys::CUDA_MEMCPY3D {
-        srcXInBytes: 0,
-        srcY: 0,
-        srcZ: 0,
-        srcLOD: 0,
-        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-        srcHost: std::ptr::null(),
-        srcDevice: from,
-        srcArray: std::ptr::null_mut(),
-        reserved0: std::ptr::null_mut(),
-        srcPitch: bytes,
-        srcHeight: 1,
-        dstXInBytes: 0,
-        dstY: 0,
-        dstZ: 0,
-        dstLOD: 0,
-        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-        dstHost: std::ptr::null_mut(),
-        dstDevice: to,
-        dstArray: std::ptr::null_mut(),
-        reserved1: std::ptr::null_mut(),
-        dstPitch: bytes,
-        dstHeight: 1,
-        WidthInBytes: bytes,
-        Height: 1,
-        Depth: 1,
     }
 }

@@ -9,9 +9,11 @@ use cudarc::driver::sys::{CUdeviceptr, CUstream};
 
 use fusebox_routines::{CallingThread, Context, Product};
 
+use super::condition::ConditionSetters;
 use super::gpu::Gpu;
-use super::graph::pointers;
+use super::graph::GraphCode;
 use super::module::{LoadedFunction, LoadedModule};
+use super::node::pointers;
 use super::order::Place;
 use super::product::{CublasLibrary, LoadedProduct};
 use super::run_error;
@@ -20,7 +22,7 @@ use crate::code::LoadedHostOp;
 use crate::executable::DeviceStep;
 use crate::machine::frame::Frame;
 use crate::machine::options::{Graphs, Options};
-use crate::machine::thunks::{Machine, in_sequences};
+use crate::machine::thunks::{Machine, branch_taken};
 use crate::values::HostMemory;
 use crate::{CodeImage, Executable, LoadError, RunError, Slice, Thunk};
 
@@ -34,13 +36,16 @@ pub struct GpuProgram {
     /// `None` if the host executes the operation.
     products: Vec<Option<LoadedProduct>>,
     when: Graphs,
+    /// The kernels for loops and branches in graphs. `None` if there are none, or if the host
+    /// decides about them.
+    setters: Option<Arc<ConditionSetters>>,
     /// The most launches and copies that are executed at the same time.
     streams: usize,
     sequences: Sequences,
     device: Arc<Gpu>,
 }
 
-/// The longest sequence of launches and copies that becomes one graph.
+/// The longest sequence of thunks that becomes one graph.
 const MOST_NODES: usize = 1024;
 
 /// An execution of a program on a GPU. Other executions on the same GPU wait until it is dropped.
@@ -66,7 +71,24 @@ impl GpuProgram {
         let kernel = |image: &crate::KernelImage| modules[image.code as usize].function(image);
         let kernels = executable.kernels.iter().map(kernel).collect::<Result<Vec<_>, _>>()?;
         let (when, streams, sequences) = (options.graphs, options.stream_count(), Sequences::default());
-        Ok(GpuProgram { kernels, host_ops, products, when, streams, sequences, device: device.clone() })
+        let has_control = fusebox_thunks::all(&executable.thunks).any(is_control);
+        let setters = if has_control && when != Graphs::Never { device.setters()? } else { None };
+        let device = device.clone();
+        Ok(GpuProgram { kernels, host_ops, products, when, setters, streams, sequences, device })
+    }
+
+    /// Whether a graph can contain a thunk.
+    fn is_node(&self, thunk: &Thunk) -> bool {
+        let is_possible = |thunk: &Thunk| match thunk {
+            Thunk::Kernel { .. } | Thunk::Copy { .. } => true,
+            Thunk::While { .. } | Thunk::Conditional { .. } => self.setters.is_some(),
+            Thunk::HostOp { .. } => false,
+        };
+        fusebox_thunks::all(std::slice::from_ref(thunk)).all(is_possible)
+    }
+
+    fn graph_code(&self) -> GraphCode<'_> {
+        GraphCode { kernels: &self.kernels, setters: self.setters.as_deref() }
     }
 }
 
@@ -86,25 +108,66 @@ impl<'e> GpuRun<'e> {
         self.frame.address(slice) as CUdeviceptr
     }
 
-    /// Executes a sequence of launches and copies. If the sequence is executed repeatedly, one call
-    /// launches all of them, as a graph.
+    /// Executes a sequence of thunks that a graph can contain. If the sequence is executed
+    /// repeatedly, one call launches all of them, as a graph.
     fn run_sequence(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
         let program = self.program;
         let (mut sequence, is_new) = program.sequences.take(thunks, &program.kernels, program.streams);
-        let shortest = if program.when == Graphs::Always { 1 } else { 2 };
+        // The body of a loop is repeated.
+        let is_loop = matches!(thunks, [Thunk::While { .. }]);
         let is_graph = match program.when {
             Graphs::Never => false,
-            Graphs::Repeated => !is_new,
+            Graphs::Repeated => is_loop || !is_new && (thunks.len() > 1 || is_control(&thunks[0])),
             Graphs::Always => true,
         };
-        if is_graph && thunks.len() >= shortest {
-            let graph = sequence.graph(&program.device.context, &program.kernels, self.frame)?;
-            graph.launch(&program.kernels, self.frame, program.device.stream.cu_stream())?;
-        } else {
-            self.run_on_streams(thunks, sequence.places())?;
+        match sequence.places() {
+            _ if is_graph => {
+                let (code, device) = (program.graph_code(), &program.device);
+                let graph = sequence.graph(&device.context, code, program.streams, self.frame)?;
+                graph.launch(code, self.frame, device.stream.cu_stream())?;
+            }
+            Some(places) => self.run_on_streams(thunks, places)?,
+            None => self.run_in_pieces(thunks)?,
         }
         program.sequences.keep(sequence);
         Ok(())
+    }
+
+    /// Executes a sequence with loops or branches: each loop and each sequence between them by
+    /// itself.
+    fn run_in_pieces(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        let pieces = thunks.chunk_by(|one, next| !is_control(one) && !is_control(next));
+        pieces.into_iter().try_for_each(|piece| match piece {
+            [Thunk::While { .. }] if thunks.len() > 1 => self.run_sequence(piece),
+            [thunk] if is_control(thunk) => self.run_alone(thunk),
+            piece => self.run_sequence(piece),
+        })
+    }
+
+    /// Executes a thunk that is not in a graph. The host decides about loops and branches.
+    fn run_alone(&mut self, thunk: &Thunk) -> Result<(), RunError> {
+        match thunk {
+            Thunk::While { condition, predicate, body, .. } => loop {
+                self.run(condition)?;
+                if self.decided(predicate, |value| value.first() == Some(&0))? {
+                    return Ok(());
+                }
+                self.run(body)?;
+            },
+            Thunk::Conditional { index, branches, .. } => {
+                let taken = self.decided(index, |value| branch_taken(value, branches.len()))?;
+                self.run(&branches[taken])
+            }
+            other => self.step(other),
+        }
+    }
+
+    /// Waits for a value that decides about a loop or a branch.
+    fn decided<R>(&self, slice: &Slice, decide: impl FnOnce(&[u8]) -> R) -> Result<R, RunError> {
+        let device = &self.program.device;
+        let mut word = device.word.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = word.read(self.address(slice), slice.bytes as usize, device.stream.cu_stream());
+        value.map(decide).map_err(|e| run_error("reading a condition", e))
     }
 
     /// Executes launches and copies on the streams that their places name.
@@ -187,13 +250,11 @@ impl Machine for GpuRun<'_> {
     }
 
     fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
-        in_sequences(self, thunks, &mut |machine, sequence| {
-            let in_graphs = |thunk: &Thunk| DeviceStep::of(thunk).is_some();
-            let chunks = sequence.chunk_by(|one, next| in_graphs(one) && in_graphs(next));
-            chunks.flat_map(|chunk| chunk.chunks(MOST_NODES)).try_for_each(|chunk| match chunk {
-                [thunk] if !in_graphs(thunk) => machine.step(thunk),
-                chunk => machine.run_sequence(chunk),
-            })
+        let program = self.program;
+        let chunks = thunks.chunk_by(|one, next| program.is_node(one) && program.is_node(next));
+        chunks.flat_map(|chunk| chunk.chunks(MOST_NODES)).try_for_each(|chunk| match chunk {
+            [thunk] if !program.is_node(thunk) => self.run_alone(thunk),
+            chunk => self.run_sequence(chunk),
         })
     }
 
@@ -232,6 +293,11 @@ impl Machine for GpuRun<'_> {
         program.host_ops[op as usize].execute(&inputs, &mut written, &context)?;
         results.iter().zip(&outputs).try_for_each(|(slice, output)| self.write(slice, output.as_slice()))
     }
+}
+
+/// Whether a thunk is a loop or a branch.
+fn is_control(thunk: &Thunk) -> bool {
+    matches!(thunk, Thunk::While { .. } | Thunk::Conditional { .. })
 }
 
 /// Loads a cuBLASLt product for each host operation that is a matrix product. Omits products

@@ -2,24 +2,32 @@
 //! first opens a GPU.
 //!
 //! ```text
+//! pinned.rs    memory of the host for values that decide
 //! spares.rs    memory that is kept for later results
 //! gpu.rs       the GPU and its memory
 //! describe.rs  the GPU's properties
 //! module.rs    PTX -> functions
 //! order.rs     which thunks must wait for which
 //! streams.rs   independent thunks -> streams
-//! graph.rs     sequences of thunks -> CUDA graphs
+//! condition.rs kernels that decide about loops and branches in graphs
+//! level.rs     sequences of thunks -> nodes, in the order of their accesses
+//! node.rs      nodes -> parameters of the driver
+//! graph.rs     nodes -> CUDA graphs
 //! sequence.rs  the order and the graph of a sequence, for its next execution
 //! machine.rs   thunks -> sequences, host operations
 //! product.rs   products of matrices by cuBLASLt
 //! ```
 
+mod condition;
 mod describe;
 mod gpu;
 mod graph;
+mod level;
 mod machine;
 mod module;
+mod node;
 mod order;
+mod pinned;
 mod product;
 mod sequence;
 mod spares;

@@ -71,13 +71,17 @@ impl LoadedModule {
         Ok(LoadedModule { module, context: context.clone() })
     }
 
+    /// Returns the driver's handle of a function. Fails if the module lacks the function.
+    pub fn handle(&self, name: &str) -> Result<sys::CUfunction, LoadError> {
+        let missing = || LoadError::Object(format!("kernel {name} is not in its PTX"));
+        let text = CString::new(name).map_err(|_| missing())?;
+        // SAFETY: the module is loaded.
+        unsafe { result::module::get_function(self.module, text) }.map_err(|_| missing())
+    }
+
     /// Returns the function of a kernel. Fails if the module lacks the function.
     pub fn function(self: &Arc<Self>, image: &KernelImage) -> Result<LoadedFunction, LoadError> {
-        let missing = || LoadError::Object(format!("kernel {} is not in its PTX", image.symbol));
-        let name = CString::new(image.symbol.as_str()).map_err(|_| missing())?;
-        // SAFETY: the module is loaded.
-        let handle = unsafe { result::module::get_function(self.module, name) }.map_err(|_| missing())?;
-        Ok(LoadedFunction { image: image.clone(), handle, _module: self.clone() })
+        Ok(LoadedFunction { image: image.clone(), handle: self.handle(&image.symbol)?, _module: self.clone() })
     }
 }
 

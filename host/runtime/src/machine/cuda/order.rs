@@ -18,6 +18,14 @@ impl Accesses {
         accesses
     }
 
+    /// Adds the accesses of other steps.
+    pub fn extend(&mut self, others: impl IntoIterator<Item = Accesses>) {
+        for other in others {
+            self.reads.extend(other.reads);
+            self.writes.extend(other.writes);
+        }
+    }
+
     fn add(&mut self, step: &DeviceStep, kernels: &[&KernelImage]) {
         match *step {
             DeviceStep::Launch { kernel, arguments } => {

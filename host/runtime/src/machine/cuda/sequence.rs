@@ -1,11 +1,12 @@
-//! Sequences of launches and copies that were executed before.
+//! Sequences of thunks that were executed before.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::CudaContext;
 
-use super::graph::LoadedGraph;
+use super::graph::{GraphCode, LoadedGraph};
+use super::level::Level;
 use super::module::LoadedFunction;
 use super::order::{Accesses, Place, places};
 use crate::executable::DeviceStep;
@@ -16,13 +17,15 @@ use crate::{KernelImage, RunError, Thunk};
 #[derive(Debug, Default)]
 pub struct Sequences(Mutex<HashMap<(usize, usize), Sequence>>);
 
-/// A sequence of launches and copies. The order between two of its members is that of the sequence
-/// where they access the same memory, and open otherwise.
+/// A sequence of thunks that a GPU executes without the host. The order between two of its members
+/// is that of the sequence where they access the same memory, and open otherwise.
 #[derive(Debug)]
 pub struct Sequence {
     key: (usize, usize),
     thunks: Vec<Thunk>,
-    places: Vec<Place>,
+    /// The places of the thunks among streams. `None` if there are loops or branches, which only
+    /// graphs have.
+    places: Option<Vec<Place>>,
     graph: Option<LoadedGraph>,
 }
 
@@ -47,28 +50,38 @@ impl Sequences {
 
 impl Sequence {
     fn new(key: (usize, usize), thunks: &[Thunk], kernels: &[LoadedFunction], streams: usize) -> Sequence {
-        let images: Vec<&KernelImage> = kernels.iter().map(|function| &function.image).collect();
-        let steps = thunks.iter().filter_map(DeviceStep::of);
-        let accesses: Vec<Accesses> = steps.map(|step| Accesses::of(&step, &images)).collect();
-        Sequence { key, thunks: thunks.to_vec(), places: places(&accesses, streams), graph: None }
+        let images = images(kernels);
+        let accesses = |thunk| DeviceStep::of(thunk).map(|step| Accesses::of(&step, &images));
+        let accesses = thunks.iter().map(accesses).collect::<Option<Vec<Accesses>>>();
+        let places = accesses.map(|accesses| places(&accesses, streams));
+        Sequence { key, thunks: thunks.to_vec(), places, graph: None }
     }
 
-    /// Returns the places of the thunks among all streams.
-    pub fn places(&self) -> &[Place] {
-        &self.places
+    /// Returns the places of the thunks among streams. Returns `None` if there are loops or branches.
+    pub fn places(&self) -> Option<&[Place]> {
+        self.places.as_deref()
     }
 
     /// Returns the graph of the sequence. Builds it when it is needed for the first time.
     pub fn graph(
         &mut self,
         context: &Arc<CudaContext>,
-        kernels: &[LoadedFunction],
+        code: GraphCode,
+        streams: usize,
         frame: &Frame,
     ) -> Result<&mut LoadedGraph, RunError> {
         let graph = match self.graph.take() {
             Some(graph) => graph,
-            None => LoadedGraph::new(context, kernels, &self.thunks, &self.places, frame)?,
+            None => {
+                let needs_host = || RunError::Device("a graph cannot contain a routine of the host".into());
+                let level = Level::of(&self.thunks, &images(code.kernels), streams).ok_or_else(needs_host)?;
+                LoadedGraph::new(context, code, &level, frame)?
+            }
         };
         Ok(self.graph.insert(graph))
     }
+}
+
+fn images(kernels: &[LoadedFunction]) -> Vec<&KernelImage> {
+    kernels.iter().map(|function| &function.image).collect()
 }

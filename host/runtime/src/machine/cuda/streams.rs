@@ -67,10 +67,10 @@ impl Division<'_> {
     /// Notes that a step is started, for the steps of other streams that wait for it.
     pub fn after(&self, step: usize) -> Result<(), DriverError> {
         let place = &self.places[step];
-        match place.is_awaited {
-            true => record(self.events[step].cu_event(), self.streams[place.stream].cu_stream()),
-            false => Ok(()),
+        if !place.is_awaited {
+            return Ok(());
         }
+        record(self.events[step].cu_event(), self.streams[place.stream].cu_stream())
     }
 
     /// Makes the first stream wait for the work of all others.
