@@ -14,8 +14,8 @@ pub struct GpuChoice {
     /// Launch every kernel on a GPU by itself, like --graphs never
     #[arg(long, conflicts_with = "graphs")]
     no_graphs: bool,
-    /// The most kernels of a program that a GPU executes at the same time, in streams or as branches
-    /// of a graph; 4 by default
+    /// The most kernels that a GPU executes at the same time, in streams or in branches of a graph;
+    /// 4 by default
     #[arg(long, value_name = "N")]
     streams: Option<NonZeroUsize>,
 }

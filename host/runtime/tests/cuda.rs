@@ -263,8 +263,8 @@ fn chains_of_kernels_share_no_stream_unless_they_share_memory() {
     };
     // The streams for transfers and for executions.
     assert_eq!(calls("1", "1"), [4, 0, 0]);
-    // In each of the two executions without graphs, the second stream waits for the first one at the
-    // beginning, and the first one for the second one at the end.
+    // In each of the two executions without graphs, the second stream waits for the first one at
+    // the beginning, and the first one for the second one at the end.
     for seed in ["1", "2", "3", "4", "5"] {
         assert_eq!(calls("4", seed), [5, 4, 4]);
     }

@@ -209,8 +209,8 @@ fn steady(text: &str) -> (Executable, BTreeMap<String, u64>, BTreeMap<String, u6
     (executable, more, many)
 }
 
-/// The launch of a graph, a wait for it, and a look at the thread's context, which costs no more than
-/// a read of a variable. Nothing is allocated, copied or updated.
+/// The launch of a graph, a wait for it, and a look at the thread's context, which costs no more
+/// than a read of a variable. Nothing is allocated, copied or updated.
 const STEADY: [(&str, u64); 3] = [("cuCtxGetCurrent", 20), ("cuGraphLaunch", 20), ("cuStreamSynchronize", 20)];
 
 fn pairs(counts: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {

@@ -41,7 +41,7 @@ pub enum Graphs {
 }
 
 /// The number of streams without a choice of the caller. Few programs have more than four kernels
-/// that do not wait for each other, for example the products for queries, keys and values, and every
+/// that do not wait for each other, for example the products for queries, keys and values. Every
 /// stream that is used takes three more calls of the driver for each sequence.
 const USUAL_STREAMS: usize = 4;
 

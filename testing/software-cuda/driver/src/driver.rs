@@ -147,9 +147,9 @@ impl Driver {
     }
 
     /// Makes the handles of the conditions of a graph invalid.
-    pub fn forget_conditions(&self, graph: &Arc<Graph>) {
+    pub fn forget_conditions(&self, graph: &Graph) {
         let mut conditions = self.conditions.lock().unwrap_or_else(PoisonError::into_inner);
-        conditions.retain(|_, condition| !condition.is_of(graph));
+        conditions.retain(|_, condition| !condition.is_of(graph.address()));
     }
 
     /// Allows other calls.

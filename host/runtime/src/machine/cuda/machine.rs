@@ -79,11 +79,8 @@ impl GpuProgram {
 
     /// Whether a graph can contain a thunk.
     fn is_node(&self, thunk: &Thunk) -> bool {
-        let is_possible = |thunk: &Thunk| match thunk {
-            Thunk::Kernel { .. } | Thunk::Copy { .. } => true,
-            Thunk::While { .. } | Thunk::Conditional { .. } => self.setters.is_some(),
-            Thunk::HostOp { .. } => false,
-        };
+        let is_possible =
+            |thunk: &Thunk| DeviceStep::of(thunk).is_some() || is_control(thunk) && self.setters.is_some();
         fusebox_thunks::all(std::slice::from_ref(thunk)).all(is_possible)
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use cudarc::driver::{CudaContext, DriverError, result};
 
-/// Eight bytes of the host's memory that do not move. The value that decides about a loop or a branch
-/// is copied here.
+/// Eight bytes of the host's memory that do not move. The value that decides about a loop or a
+/// branch is copied here.
 #[derive(Debug)]
 pub struct PinnedWord {
     address: *mut u8,

@@ -57,7 +57,8 @@ impl Sequence {
         Sequence { key, thunks: thunks.to_vec(), places, graph: None }
     }
 
-    /// Returns the places of the thunks among streams. Returns `None` if there are loops or branches.
+    /// Returns the places of the thunks among streams. Returns `None` if there are loops or
+    /// branches.
     pub fn places(&self) -> Option<&[Place]> {
         self.places.as_deref()
     }

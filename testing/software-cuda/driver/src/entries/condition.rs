@@ -32,7 +32,7 @@ fn add_conditional(driver: &Driver, node: Out<usize>, position: Position, to: Ou
     let graph = driver.graphs.get(position.graph)?;
     let known = driver.conditions.lock().unwrap_or_else(PoisonError::into_inner).get(&parameters.condition).cloned();
     let condition = known.ok_or(Status::INVALID_VALUE)?;
-    condition.give_to(&graph)?;
+    condition.give_to(graph.address())?;
     let bodies: Vec<Arc<Graph>> = (0..parameters.size).map(|_| Arc::new(Graph::body())).collect();
     let handles = bodies.iter().map(|body| driver.graphs.add(body.clone())).collect();
     let conditional = Arc::new(Conditional { condition, repetition, bodies, handles });
@@ -51,7 +51,7 @@ entries! {
         }
         let space = driver.current()?.space.clone();
         let graph = driver.graphs.get(graph)?;
-        let condition = Condition::new(&space, &graph, (flags & HAS_DEFAULT != 0).then_some(default))?;
+        let condition = Condition::new(&space, graph.address(), (flags & HAS_DEFAULT != 0).then_some(default))?;
         handle.set(condition.handle())?;
         let mut conditions = driver.conditions.lock().unwrap_or_else(PoisonError::into_inner);
         conditions.insert(condition.handle(), Arc::new(condition));

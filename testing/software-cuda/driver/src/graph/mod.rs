@@ -10,7 +10,7 @@ mod condition;
 mod executable;
 mod plan;
 
-pub use condition::{Condition, Conditional, Control, Repetition};
+pub use condition::{Condition, Repetition};
 pub use executable::Executable;
 pub use plan::Plan;
 
@@ -34,6 +34,16 @@ pub enum NodeKind {
     Wait(Job, Arc<Signal>),
     /// Executes graphs as long as, or if, a condition holds.
     Conditional(Arc<Space>, Arc<Conditional>),
+}
+
+/// A node that executes graphs depending on a condition.
+#[derive(Debug)]
+pub struct Conditional {
+    pub condition: Arc<Condition>,
+    pub repetition: Repetition,
+    pub bodies: Vec<Arc<Graph>>,
+    /// The handles of the graphs, which the caller reads from here.
+    pub handles: Box<[usize]>,
 }
 
 /// A node and the nodes after which it is executed.
@@ -62,7 +72,7 @@ impl NodeKind {
                 Work::Call(_) => 3,
                 Work::Allocate(_) => 10,
                 Work::Free(_) => 11,
-                Work::Record(_) | Work::Control(_) | Work::Nothing => 5,
+                Work::Record(_) | Work::Issuing(_) | Work::Nothing => 5,
             },
             NodeKind::Child(_) => 4,
             NodeKind::Wait(..) => 6,
@@ -87,6 +97,11 @@ impl NodeKind {
 }
 
 impl Graph {
+    /// Returns a number that no other live graph has.
+    pub fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// Returns a copy, whose later changes are independent.
     pub fn copied(&self) -> Graph {
         Graph { nodes: Mutex::new(self.lock().clone()), is_body: false }

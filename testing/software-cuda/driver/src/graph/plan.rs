@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::condition::Control;
+use fusebox_ptx::Fault;
+
+use super::condition::{Condition, Repetition};
 use super::{Conditional, Graph, NodeKind};
-use crate::engine::{Clock, Engine, LaneKind};
+use crate::engine::{Clock, Engine, LaneKind, Ticket};
 use crate::signal::Moment;
 use crate::status::Answer;
-use crate::work::{Fill, Job, Work};
+use crate::work::{Fill, IssuingWork, Job, Work};
 
 /// The steps of a graph, each after the steps before it. Branches of the graph that no edges order
 /// are concurrent.
@@ -23,6 +25,15 @@ pub struct Plan {
 struct Lanes {
     engine: Arc<Engine<Job>>,
     numbers: Vec<u32>,
+}
+
+/// A conditional node of a graph that was launched.
+#[derive(Clone, Debug)]
+struct Control {
+    condition: Arc<Condition>,
+    repetition: Repetition,
+    bodies: Vec<Arc<Plan>>,
+    engine: Arc<Engine<Job>>,
 }
 
 /// A node that does work itself.
@@ -82,7 +93,7 @@ impl Plan {
 
     /// Finds the step of a node of a graph, also in the graphs of conditional nodes.
     pub fn find_mut(&mut self, graph: &Graph, node: usize) -> Option<&mut Step> {
-        if let Some(found) = self.steps.iter().position(|step| step.graph == address(graph) && step.path == [node]) {
+        if let Some(found) = self.steps.iter().position(|step| step.graph == graph.address() && step.path == [node]) {
             return self.steps.get_mut(found);
         }
         let bodies = self.steps.iter_mut().flat_map(|step| &mut step.bodies);
@@ -140,7 +151,39 @@ impl Step {
     /// Returns the work of a conditional node.
     fn control(&self, engine: &Arc<Engine<Job>>, conditional: &Conditional) -> Work {
         let (condition, repetition) = (conditional.condition.clone(), conditional.repetition);
-        Work::Control(Control { condition, repetition, bodies: self.bodies.clone(), engine: engine.clone() })
+        Work::Issuing(Arc::new(Control { condition, repetition, bodies: self.bodies.clone(), engine: engine.clone() }))
+    }
+}
+
+impl IssuingWork for Control {
+    /// Executes the graphs. Their work is ordered before everything that waits for this work.
+    fn perform(&self, ticket: &Ticket) -> Result<(), Fault> {
+        let mut now = ticket.clone();
+        let mut has_body = false;
+        while let Some(body) = self.body(self.condition.value(&now)?) {
+            has_body = true;
+            let end = body.launch(&self.engine, &now.before);
+            self.engine.finish_in_background(&end);
+            // The next reading of the condition is ordered after the body.
+            now.before = self.engine.completed(&end);
+            if self.repetition != Repetition::While || self.condition.check().is_err() {
+                break;
+            }
+        }
+        if has_body {
+            self.engine.finish_inner(ticket, &now.before);
+        }
+        Ok(())
+    }
+}
+
+impl Control {
+    fn body(&self, value: u32) -> Option<&Arc<Plan>> {
+        match self.repetition {
+            Repetition::If => self.bodies.get(usize::from(value == 0)),
+            Repetition::While => self.bodies.first().filter(|_| value != 0),
+            Repetition::Switch => self.bodies.get(value as usize),
+        }
     }
 }
 
@@ -148,10 +191,6 @@ impl Drop for Lanes {
     fn drop(&mut self) {
         self.numbers.iter().for_each(|&lane| self.engine.close(lane));
     }
-}
-
-fn address(graph: &Graph) -> usize {
-    std::ptr::from_ref(graph).addr()
 }
 
 /// Returns the number of the context that executes a step.
@@ -167,7 +206,7 @@ fn context(kind: &NodeKind) -> usize {
 /// are not assigned yet.
 fn steps(graph: &Graph) -> Answer<Vec<Step>> {
     let mut steps = Vec::new();
-    flatten(graph, (address(graph), &[]), &[], &mut steps)?;
+    flatten(graph, (graph.address(), &[]), &[], &mut steps)?;
     Ok(steps)
 }
 

@@ -17,8 +17,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+use fusebox_ptx::Fault;
+
 use crate::engine::{Task, Ticket};
-use crate::graph::Control;
 use crate::signal::Moment;
 use crate::space::{Space, stamp};
 use crate::status::Status;
@@ -36,10 +37,15 @@ pub enum Work {
     /// The recording of an event.
     Record(Moment),
     Call(HostCall),
-    /// Graphs that are executed depending on a condition.
-    Control(Control),
+    /// Work that issues other work: a conditional node of a graph.
+    Issuing(Arc<dyn IssuingWork>),
     /// A point that orders other work.
     Nothing,
+}
+
+/// Work that issues other work while it is executed, and waits for the end of that work.
+pub trait IssuingWork: fmt::Debug + Send + Sync {
+    fn perform(&self, ticket: &Ticket) -> Result<(), Fault>;
 }
 
 /// A function of the host that a stream calls.
@@ -93,7 +99,7 @@ impl fmt::Display for Work {
             Work::Free(address) => write!(f, "the free of {address:#x}"),
             Work::Record(_) => f.write_str("the recording of an event"),
             Work::Call(_) => f.write_str("a call of the host"),
-            Work::Control(_) => f.write_str("a conditional node"),
+            Work::Issuing(_) => f.write_str("a conditional node"),
             Work::Nothing => f.write_str("an empty node"),
         }
     }
@@ -128,7 +134,7 @@ impl Job {
                 IN_HOST_CALL.set(false);
                 Ok(())
             }
-            Work::Control(control) => control.perform(ticket),
+            Work::Issuing(work) => work.perform(ticket),
             Work::Nothing => Ok(()),
         };
         if let Err(fault) = done {

@@ -175,7 +175,8 @@ impl Conditional {
 
     /// Returns the handles of the graphs that the driver has made.
     pub fn graphs(&self) -> Vec<usize> {
-        // SAFETY: the driver has set the address of as many handles, which live as long as the node.
+        // SAFETY: the driver has set the address of so many handles, which live as long as the
+        // node.
         unsafe { std::slice::from_raw_parts(self.graphs, self.size as usize) }.to_vec()
     }
 }
