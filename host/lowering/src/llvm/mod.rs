@@ -7,6 +7,7 @@
 mod atomic;
 mod builder;
 mod lines;
+mod locations;
 mod machine;
 mod module;
 
@@ -14,7 +15,7 @@ use llvm_sys::prelude::*;
 
 pub(crate) use atomic::AtomicOp;
 pub(crate) use builder::{FastMath, IntPredicate, Op};
-pub(crate) use lines::Line;
+pub(crate) use locations::Line;
 pub(crate) use machine::{
     FileKind, Machine, backend, disable_straight_line_vectorizer, disable_strength_reduction, host_has, host_identity,
     host_instruction_sets, initialize_host, version,
