@@ -83,7 +83,8 @@ ENTRY main {
     );
 }
 
-/// Checks that the code states the instruction of each access, and its line in Python or in HLO text.
+/// Checks that the code states the instruction of each access, and its line in Python or in HLO
+/// text.
 #[test]
 fn code_names_the_instructions() {
     let place = Workplace::with_module(

@@ -80,7 +80,7 @@ impl Exact {
         if large.is_negative == small.is_negative {
             return Exact { mantissa: a + b, is_cut: small.is_cut, ..large };
         }
-        // What was cut off is subtracted, too: the difference is between two integers.
+        // The part that was cut off is subtracted, too: the difference is between two integers.
         let difference = a.abs_diff(b) - u128::from(small.is_cut);
         match difference {
             0 if !small.is_cut => zero,

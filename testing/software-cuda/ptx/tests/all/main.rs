@@ -13,6 +13,7 @@ mod copies;
 mod doubles;
 mod faults;
 mod float;
+mod generated;
 mod group;
 mod half;
 mod harness;

@@ -6,7 +6,7 @@ use crate::cuda::*;
 
 /// A kernel with a fault at the line with `// here`.
 pub struct Faulty {
-    /// What is wrong, as in the list of the document.
+    /// Name of the fault, as in the list of the document.
     pub name: &'static str,
     pub registers: &'static str,
     /// Statements that end in `; `. `%p0` is the address of 1024 bytes that are zero, `%p1` of 1024

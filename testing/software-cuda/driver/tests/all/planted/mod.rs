@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// A fault of a program.
 pub struct Planted {
-    /// What is wrong, as in the list of the document.
+    /// Name of the fault, as in the list of the document.
     pub name: &'static str,
     /// Executes the program. Returns the error of the call that finds the fault.
     pub run: fn() -> Result<(), u32>,
