@@ -14,6 +14,7 @@ use glob::Pattern;
 
 use crate::commands::check_emitter::CheckEmitter;
 use crate::commands::new_emitter::NewEmitter;
+use crate::driver::DriverChoice;
 use crate::progress::ProgressChoice;
 use crate::{lowering, passes, sizes};
 
@@ -502,6 +503,13 @@ pub struct Explain {
     /// the target is not sm_NN
     #[arg(long)]
     pub ptxas: bool,
+    /// Run the program once on the software driver, and show instead what each kernel executed:
+    /// instructions by class, sectors of memory, bank conflicts, divergent branches and occupancy,
+    /// next to the predicted time. Needs --target cuda or sm_NN
+    #[arg(long, conflicts_with_all = ["all", "ptxas", "why", "memory", "measure"])]
+    pub counts: bool,
+    #[command(flatten)]
+    pub driver: DriverChoice,
     /// Show instead how passes and fusion treated the instruction with this name, and why
     #[arg(long, value_name = "INSTR", conflicts_with = "ptxas")]
     pub why: Option<String>,

@@ -14,6 +14,7 @@ use fusebox_run::stored::StoredError;
 use fusebox_run::terminal::{self, PrintError};
 use fusebox_runtime::{FormatError, LoadError, RunError};
 use fusebox_workshop::WorkshopError;
+use fusebox_workshop::driver::DriverError;
 use fusebox_workshop::ptxas::AssemblerError;
 use fusebox_workshop::tune::{DatabaseError, LockError};
 
@@ -98,6 +99,16 @@ impl From<WorkshopError> for Failure {
             WorkshopError::Write(error) => error.into(),
             WorkshopError::Tuned(error) => error.into(),
             WorkshopError::NoSuchFusion { .. } | WorkshopError::NoSuchInstruction { .. } => Failure::usage(error),
+            other => Failure::input(other),
+        }
+    }
+}
+
+impl From<DriverError> for Failure {
+    fn from(error: DriverError) -> Self {
+        match error {
+            DriverError::Missing | DriverError::NoFile(_) => Failure::usage(error),
+            DriverError::Write(error) => error.into(),
             other => Failure::input(other),
         }
     }

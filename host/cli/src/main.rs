@@ -6,6 +6,7 @@
 mod arguments;
 mod cache;
 mod commands;
+mod driver;
 mod emitters;
 mod exit;
 mod guard;

@@ -31,6 +31,8 @@
 //! * [`tune`]: finds the fastest emitter and knobs for each fusion, and stores these choices for
 //!   later runs.
 //! * [`ptxas`]: assembles kernels with NVIDIA's assembler, and parses the assembler's report.
+//! * [`driver`]: runs executables for NVIDIA GPUs on the software driver. [`counts`]: shows what
+//!   kernels execute there, beside their predicted times.
 
 #![forbid(unsafe_code)]
 
@@ -41,6 +43,8 @@ pub mod bisect;
 pub mod case;
 pub mod closeness;
 pub mod compare;
+pub mod counts;
+pub mod driver;
 pub mod explain;
 pub mod lines;
 pub mod measure;

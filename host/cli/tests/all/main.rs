@@ -10,6 +10,7 @@ mod built;
 mod check_emitter;
 mod commands;
 mod configuration;
+mod counts;
 mod deep_and_long;
 mod differential;
 mod documents;

@@ -43,7 +43,7 @@ pub fn explain(request: &Request<'_>) -> Answer<Value> {
     let kernels: Vec<Value> = meant.iter().map(|kernel| explain::describe(kernel, &options, &rows)).collect();
     Ok(json!({
         "text": text,
-        "html": page::of_program(&made, &options, user.target_name(), &rows),
+        "html": page::of_program(&made, &options, user.target_name(), &rows, &[]),
         "kernels": kernels,
         "warnings": made.warnings,
     }))

@@ -1,5 +1,6 @@
 //! The page of a program: a graph of its steps, in which each fusion can be opened.
 
+mod counts;
 mod graph;
 
 use std::collections::HashMap;
@@ -10,12 +11,22 @@ use fusebox_core::times::microseconds;
 use maud::{Markup, html};
 
 use super::framed;
+use crate::counts::CountRow;
 use crate::lines::SourceLines;
 use crate::roofline::RooflineRow;
 use graph::{Node, NodeKind, draw};
 
 /// Returns the page of a compiled program.
-pub fn of_program(made: &Compilation, options: &Options, target: &str, rows: &[RooflineRow]) -> String {
+///
+/// `counts` are the counts of its kernels on the software driver; without any, the page has no
+/// table of them.
+pub fn of_program(
+    made: &Compilation,
+    options: &Options,
+    target: &str,
+    rows: &[RooflineRow],
+    counts: &[CountRow],
+) -> String {
     let page = ProgramPage { made, options, rows, kernel_of: kernel_of(made) };
     let name = &made.fused.name;
     let body = html! {
@@ -32,6 +43,7 @@ pub fn of_program(made: &Compilation, options: &Options, target: &str, rows: &[R
         main {
             @for sequence in sequences(&made.fused) { (page.sequence(sequence)) }
             section { h2 { "Beside the roof" } (table(rows)) }
+            @if !counts.is_empty() { section { h2 { "Counted in one launch" } (counts::table(counts)) } }
             section { h2 { "Kernels" } @for kernel in &made.kernels { (page.kernel(kernel)) } }
         }
     };
