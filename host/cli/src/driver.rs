@@ -21,8 +21,14 @@ impl DriverChoice {
     pub fn find(&self) -> Result<SoftwareDriver, Failure> {
         Ok(SoftwareDriver::find(self.driver.as_deref(), this_program()?)?)
     }
+
+    /// Returns the driver that the user has named, or `None` if the user has not named one.
+    pub fn chosen(&self) -> Result<Option<SoftwareDriver>, Failure> {
+        Ok(SoftwareDriver::chosen(self.driver.as_deref(), this_program()?)?)
+    }
 }
 
-fn this_program() -> Result<PathBuf, Failure> {
+/// Returns the file of this program.
+pub fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| Failure::Bug(format!("cannot find this program: {error}")))
 }

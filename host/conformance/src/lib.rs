@@ -113,7 +113,7 @@ fn checked(
     seeds: Range<u64>,
     of_programs: bool,
 ) -> Result<ExaminationReport, Failure> {
-    let settings = ExaminationSettings { kind: kind.into(), seeds, of_programs, of_modules: Vec::new() };
+    let settings = ExaminationSettings { kind: kind.into(), seeds, of_programs, of_modules: Vec::new(), driver: None };
     let compiler = Compiler::new(vec![Box::new(StaticEmitter(emitter))])?;
     let name = emitter.descriptor().name;
     let number = compiler.number(&name)?;

@@ -121,7 +121,13 @@ fn found(broken: FaultyLoop) -> ExaminationReport {
     let mut emitters = fusebox_bundle::emitters();
     emitters.push(Box::new(broken));
     let number = emitters.len() - 1;
-    let settings = ExaminationSettings { kind: "loop".into(), seeds: 1..2, of_programs: true, of_modules: Vec::new() };
+    let settings = ExaminationSettings {
+        kind: "loop".into(),
+        seeds: 1..2,
+        of_programs: true,
+        of_modules: Vec::new(),
+        driver: None,
+    };
     examine(&Registry::new(emitters).unwrap(), number, &settings, &Progress::default())
 }
 
@@ -129,7 +135,8 @@ fn found(broken: FaultyLoop) -> ExaminationReport {
 fn a_fusion_without_a_right_result_is_reported() {
     let text = "fusion {\n  t = (f32[8]) parameter(0)\n  ROOT r = f32[8] get-tuple-element(t), index=0\n}\n";
     let of_modules = vec![ModuleFusion { name: "part of m.hlo".into(), text: text.into() }];
-    let settings = ExaminationSettings { kind: "loop".into(), seeds: 1..4, of_programs: false, of_modules };
+    let settings =
+        ExaminationSettings { kind: "loop".into(), seeds: 1..4, of_programs: false, of_modules, driver: None };
     let emitters = fusebox_bundle::emitters();
     let number = emitters.iter().position(|emitter| emitter.descriptor().name == "loop").unwrap();
     let report = examine(&Registry::new(emitters).unwrap(), number, &settings, &Progress::default());

@@ -1,6 +1,7 @@
 //! `fusebox check-emitter`: checks whether the emitters of a library conform to the interface.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -13,6 +14,7 @@ use fusebox_run::terminal;
 use fusebox_workshop::sources::{Sources, SourcesError};
 use serde_json::json;
 
+use crate::driver::{DriverChoice, this_program};
 use crate::exit::Failure;
 use crate::progress::{ProgressChoice, ProgressReporter};
 use crate::source;
@@ -52,11 +54,14 @@ pub struct CheckEmitter {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
+    pub driver: DriverChoice,
+    #[command(flatten)]
     pub progress: ProgressChoice,
 }
 
 pub fn run(arguments: &CheckEmitter) -> Result<(), Failure> {
     fusebox_files::will_read(&arguments.library);
+    arguments.driver.driver.iter().for_each(|library| fusebox_files::will_read(library));
     if let Some(folder) = &arguments.output {
         fusebox_files::check_folder(folder, arguments.force)?;
     }
@@ -113,8 +118,8 @@ impl From<SourcesError> for Failure {
 fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<ExaminationReport>, Failure> {
     let mut registry = bundled()?;
     let bundled = registry.emitters().len();
-    let program =
-        std::env::current_exe().map_err(|error| Failure::Bug(format!("cannot find this program: {error}")))?;
+    let program = this_program()?;
+    let driver = arguments.driver.chosen()?.map(Arc::new);
     registry.load_isolated(library, &program, LIMITS).map_err(Failure::input)?;
     let read = |module: &PathBuf| source::of_file(module, SizeLimit::default());
     let sources = arguments.modules.iter().map(read).collect::<Result<Vec<Source>, Failure>>()?;
@@ -133,7 +138,8 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<ExaminationRepo
                 Err(failure) => failures.push(format!("{} on {}: {}", failure.emitter, failure.place, failure.fault)),
             }
         }
-        let settings = ExaminationSettings { kind: kind.clone(), seeds, of_programs: true, of_modules };
+        let settings =
+            ExaminationSettings { kind: kind.clone(), seeds, of_programs: true, of_modules, driver: driver.clone() };
         let bar = ProgressReporter::new(&emitter.descriptor().name, &arguments.progress);
         let report = examine(&registry, number, &settings, &bar.of_compiler());
         bar.end();

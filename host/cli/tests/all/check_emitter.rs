@@ -2,10 +2,11 @@
 //! mistake.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::Stdio;
 
 use crate::built;
-use crate::program::Workplace;
+use crate::program::{Ran, Workplace};
 
 #[test]
 fn what_new_crates_begin_as_conforms() {
@@ -39,6 +40,35 @@ fn a_library_that_is_none_and_a_kind_that_it_has_not_are_refused() {
     let library = built::simple_loop().display().to_string();
     let other = place.run(&["check-emitter", &library, "--kind", "reduce"]);
     assert!(other.code == Some(2) && other.err.contains("has no emitter of kind reduce"), "{}", other.err);
+}
+
+/// The kernel of a transpose without its barrier reads elements of shared memory that other threads
+/// write. The simulator names the operation of the kernel IR, and the software driver the
+/// instruction of the PTX.
+#[test]
+fn a_planted_race_is_found_on_the_software_driver() {
+    let place = Workplace::new();
+    let core = concat!(env!("CARGO_MANIFEST_DIR"), "/../../core");
+    place.run(&["new-emitter", "my-transpose", "--kind", "transpose", "--core", core]).succeeded();
+    let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/transpose-emitter/Cargo.lock");
+    let lock = std::fs::read_to_string(lock).unwrap().replace("simple-transpose", "my-transpose");
+    place.write("my-transpose/Cargo.lock", lock.as_bytes());
+    let check = || {
+        let driver = Path::new(env!("CARGO_BIN_EXE_fusebox")).with_file_name("deps").join("libsoftware_cuda.so");
+        let mut command = place.command(&["check-emitter", "my-transpose", "--cases", "0", "--driver"]);
+        command.arg(driver).env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/plugins"));
+        Ran::from(command.env("CARGO_NET_OFFLINE", "true").output().unwrap())
+    };
+    let right = check().succeeded();
+    assert!(right.contains("run on the software driver") && right.ends_with("\nconforms\n"), "{right}");
+    let emitter = std::fs::read_to_string(place.path("my-transpose/src/lib.rs")).unwrap();
+    let lines = emitter.lines().filter(|line| !line.contains("kernel.sync_threads"));
+    place.write("my-transpose/src/lib.rs", lines.map(|line| format!("{line}\n")).collect::<String>().as_bytes());
+    let wrong = check();
+    assert_eq!(wrong.code, Some(1), "{}{}", wrong.out, wrong.err);
+    let told = wrong.out.split("a kernel that does what it must not on sm_90").nth(1).unwrap_or(&wrong.out);
+    assert!(told.contains("in shared memory was never written") && told.contains("of the PTX: ld.shared"), "{told}");
+    assert!(wrong.out.contains("a kernel that does what it must not on simt"), "{}", wrong.out);
 }
 
 /// Checks that the command checks a crate again when its author saves a file.

@@ -3,6 +3,7 @@
 //! ```text
 //! case.rs     fusions: typical ones (typical.rs), awkward sizes, random ones from seeds, impossible ones
 //! modules.rs  fusions of an author's own modules
+//! on_driver.rs  a fusion on the software driver
 //! trial.rs    one fusion on one machine: planned, compiled, simulated, run, compared
 //! shrink.rs   a smaller fusion that breaks the same promise
 //! report.rs   the report of an examination, as text and as data
@@ -10,17 +11,20 @@
 
 mod case;
 mod modules;
+mod on_driver;
 mod report;
 mod shrink;
 mod trial;
 mod typical;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fusebox_compiler::{Advance, Progress};
 use fusebox_plugins::Registry;
+use fusebox_workshop::driver::SoftwareDriver;
 
 pub use case::ModuleFusion;
 pub use modules::fusions_of;
@@ -51,6 +55,9 @@ pub struct ExaminationSettings {
     pub of_programs: bool,
     /// Fusions of modules. The emitter is examined with these fusions before all other fusions.
     pub of_modules: Vec<ModuleFusion>,
+    /// Driver that executes the PTX of kernels. Without it, kernels for NVIDIA GPUs are only
+    /// compiled.
+    pub driver: Option<Arc<SoftwareDriver>>,
 }
 
 /// A fusion and a target for which the emitter broke a promise.
@@ -79,7 +86,7 @@ pub fn examine(
     settings: &ExaminationSettings,
     progress: &Progress,
 ) -> ExaminationReport {
-    let subject = TestedEmitter::new(registry, number);
+    let subject = TestedEmitter::new(registry, number, settings.driver.clone());
     let mut cases: Vec<Result<FusionCase, UncheckedFusion>> =
         settings.of_modules.iter().map(FusionCase::of_module).collect();
     if settings.of_programs {
@@ -107,17 +114,22 @@ pub fn examine(
         }
     }
     let Examination { report, broken, declined, .. } = examination;
-    let (failed, declined) = (broken.len(), most_frequent(declined));
+    let failed = broken.iter().map(|failed| failed.case.name.as_str()).collect::<BTreeSet<&str>>().len();
+    let declined = most_frequent(declined);
     ExaminationReport { declined, failed, findings: findings(&subject, broken), ..report }
 }
 
 impl Examination<'_> {
-    /// Tries a fusion on all targets. Stops at the first fault, because a fault on one target
-    /// usually occurs on the next target too.
+    /// Tries a fusion on all targets. After a fault, only tries NVIDIA GPUs, if a driver executes
+    /// their kernels: it names the instruction of the kernel's PTX. A fault on one target usually
+    /// occurs on the next target too.
     fn try_case(&mut self, case: &FusionCase) {
         let begin = Instant::now();
-        let mut taken = false;
+        let (mut taken, mut has_failed) = (false, false);
         for place in TestedTarget::ALL {
+            if has_failed && !(place == TestedTarget::Nvidia && self.subject.driver.is_some()) {
+                continue;
+            }
             let tried = self.subject.tries(case, place);
             taken |= !matches!(tried, Ok(None));
             match tried {
@@ -133,7 +145,7 @@ impl Examination<'_> {
                 Err(TrialError::Broken(fault)) => {
                     self.lost_time += begin.elapsed();
                     self.broken.push(FailedCase { case: case.clone(), place, fault });
-                    break;
+                    has_failed = true;
                 }
             }
         }

@@ -28,7 +28,7 @@ const MOST_REASONS: usize = 3;
 /// If the module cannot be compiled with the emitter, if the emitter accepts no fusion, or if a
 /// fusion is too large for the interpreter and the simulator.
 pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result<Vec<ModuleFusion>, Failure> {
-    let subject = TestedEmitter::new(registry, number);
+    let subject = TestedEmitter::new(registry, number, None);
     let emitter = subject.emitter().identity();
     let failed = |place: TestedTarget, fault: String| Failure::of(&emitter, place.name(), fault, &source.name);
     let mut found: Vec<ModuleFusion> = Vec::new();

@@ -25,6 +25,8 @@ pub struct ExaminationReport {
     /// Whether NVIDIA's assembler was installed. If the assembler was installed, it has assembled
     /// the kernels.
     pub has_assembler: bool,
+    /// Whether the software driver has executed the kernels for NVIDIA GPUs.
+    pub has_driver: bool,
     /// The emitter's reasons for declining fusions, each with a count. The most frequent reason
     /// comes first.
     pub declined: Vec<(String, usize)>,
@@ -53,7 +55,8 @@ pub struct CheckCounts {
     pub fusions: usize,
     /// Number of plans checked.
     pub plans: usize,
-    /// Number of kernels that were compiled. Kernels for NVIDIA GPUs were not run, all others were.
+    /// Number of kernels that were compiled. Kernels for NVIDIA GPUs were run only if there was a
+    /// software driver, all others were.
     pub kernels: usize,
 }
 
@@ -84,6 +87,7 @@ impl ExaminationReport {
             taken: 0,
             places: BTreeMap::new(),
             has_assembler: subject.has_assembler,
+            has_driver: subject.driver.is_some(),
             declined: Vec::new(),
             failed: 0,
             ended_early: false,
@@ -122,7 +126,7 @@ impl ExaminationReport {
         writeln!(out, "{emitter}: kind {kind}")?;
         writeln!(out, "takes {taken} of {fusions} fusions; with {failed} of them something is wrong")?;
         for (place, CheckCounts { fusions, plans, kernels }) in &self.places {
-            let what = place.what(self.has_assembler);
+            let what = place.what(self.has_assembler, self.has_driver);
             writeln!(out, "  {fusions:>4} fusions  {plans:>5} plans  {kernels:>5} kernels  {what}")?;
         }
         for (reason, count) in self.declined.iter().take(3) {
@@ -160,12 +164,16 @@ impl ExaminationReport {
 }
 
 impl TestedTarget {
-    fn what(self, has_assembler: bool) -> &'static str {
-        match (self, has_assembler) {
-            (TestedTarget::Cpu, _) => "cpu: simulated, then run by 1, 2 and 3 threads",
-            (TestedTarget::Simt, _) => "simt: simulated, threads in three orders",
-            (TestedTarget::Nvidia, true) => "sm_90: compiled to PTX, read by ptxas",
-            (TestedTarget::Nvidia, false) => "sm_90: compiled to PTX; ptxas is not installed to read it",
+    fn what(self, has_assembler: bool, has_driver: bool) -> &'static str {
+        match (self, has_assembler, has_driver) {
+            (TestedTarget::Cpu, ..) => "cpu: simulated, then run by 1, 2 and 3 threads",
+            (TestedTarget::Simt, ..) => "simt: simulated, threads in three orders",
+            (TestedTarget::Nvidia, true, true) => "sm_90: compiled to PTX, read by ptxas, run on the software driver",
+            (TestedTarget::Nvidia, false, true) => {
+                "sm_90: compiled to PTX, run on the software driver; ptxas is not installed to read it"
+            }
+            (TestedTarget::Nvidia, true, false) => "sm_90: compiled to PTX, read by ptxas",
+            (TestedTarget::Nvidia, false, false) => "sm_90: compiled to PTX; ptxas is not installed to read it",
         }
     }
 }

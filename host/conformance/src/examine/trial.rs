@@ -1,6 +1,8 @@
 //! Checks one emitter with one fusion on one target. Plans, compiles, simulates and runs the
 //! fusion, and compares its result with the interpreter's result.
 
+use std::sync::Arc;
+
 use fusebox_compiler::{Compilation, Phase, Selected, Source};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Verdict};
@@ -8,10 +10,12 @@ use fusebox_core::hlo::Literal;
 use fusebox_lowering::Target;
 use fusebox_plugins::{FailureKind, LoadedEmitter, Override, Registry};
 use fusebox_runtime::{Options, ThreadOrder};
+use fusebox_workshop::driver::{DriverError, SoftwareDriver};
 use fusebox_workshop::ptxas::{self, AssemblerError};
 use serde::Serialize;
 
 use super::case::FusionCase;
+use super::on_driver::{self, DriverRunError};
 use crate::fusions::Chance;
 use crate::literals::{Closeness, difference};
 use crate::plans::{PlanError, parsed, planned};
@@ -101,8 +105,8 @@ pub enum TestedTarget {
     Cpu,
     /// A GPU that the simulator simulates.
     Simt,
-    /// NVIDIA GPUs. Kernels are compiled to PTX and assembled by NVIDIA's assembler. The kernels
-    /// are not run.
+    /// NVIDIA GPUs. Kernels are compiled to PTX and assembled by NVIDIA's assembler. If there is a
+    /// software driver, it executes the PTX.
     Nvidia,
 }
 
@@ -134,17 +138,19 @@ pub struct TestedEmitter {
     compiler: Compiler,
     number: usize,
     pub has_assembler: bool,
+    /// Driver that executes kernels for NVIDIA GPUs.
+    pub driver: Option<Arc<SoftwareDriver>>,
 }
 
 impl TestedEmitter {
     /// Creates a subject for the emitter with this number in the registry.
-    pub fn new(registry: &Registry, number: usize) -> TestedEmitter {
+    pub fn new(registry: &Registry, number: usize, driver: Option<Arc<SoftwareDriver>>) -> TestedEmitter {
         let has_assembler = !matches!(
             ptxas::measure("", TestedTarget::Nvidia.name()),
             Err(AssemblerError::Missing | AssemblerError::NoFile(_))
         );
         let compiler = Compiler::of(registry.clone(), Vec::new());
-        TestedEmitter { compiler, number, has_assembler }
+        TestedEmitter { compiler, number, has_assembler, driver }
     }
 
     pub fn emitter(&self) -> &LoadedEmitter {
@@ -210,9 +216,36 @@ impl TestedEmitter {
                 ptxas::measure(&ptx, TestedTarget::Nvidia.name())
                     .map_err(|error| failed(Promise::Assembles, error.to_string()))?;
             }
+            if let Some(driver) = self.driver.as_ref().filter(|_| !ptx.is_empty()) {
+                self.runs_on_driver(case, &knobs, &machine, driver)?;
+            }
             kernels += usize::from(!ptx.is_empty());
         }
         Ok(Some(TrialCounts { plans: configurations.len(), kernels }))
+    }
+
+    /// Executes the PTX of the fusion's kernel on the software driver.
+    fn runs_on_driver(
+        &self,
+        case: &FusionCase,
+        knobs: &Configuration,
+        machine: &Machine,
+        driver: &SoftwareDriver,
+    ) -> Result<(), TrialError> {
+        let failed = |promise, words: String| BrokenPromise::new(promise, with(knobs, &words));
+        let compiled = self.in_charge(knobs).compile(&case.text, machine, Phase::Run);
+        let made = compiled.map_err(|failure| failed(Promise::Compiles, failure.fault))?;
+        let is_own = made.kernels.iter().any(|kernel| self.is_own(kernel));
+        let Some(executable) = made.executable.as_ref().filter(|_| is_own && case.is_possible) else { return Ok(()) };
+        let expected = case.expected().map_err(TrialError::Unknown)?;
+        let found = on_driver::run(driver, executable, case).map_err(|error| match error {
+            DriverRunError::Driver(DriverError::Failed(report)) => failed(Promise::Behaves, report).into(),
+            other => TrialError::Unknown(Failure::of("the software driver", "sm_90", other, &case.text)),
+        })?;
+        match difference(&found, expected, case.closeness) {
+            Some(words) => Err(failed(Promise::Result, format!("on the software driver: {words}")).into()),
+            None => Ok(()),
+        }
     }
 
     /// Builds and checks all plans of a fusion. Returns the configurations of the plans, or `None`

@@ -1,0 +1,47 @@
+//! Runs a fusion on the software driver.
+
+use fusebox_core::hlo::{Literal, Shape};
+use fusebox_run::inputs::InputChoice;
+use fusebox_runtime::Executable;
+use fusebox_runtime::npz::{NpzError, read_inputs, write_outputs};
+use fusebox_workshop::driver::{DriverError, SoftwareDriver};
+
+use super::case::FusionCase;
+use crate::Failure;
+use crate::compiler::parsed;
+
+/// The reason why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverRunError {
+    /// The driver failed, or reported a fault of a kernel.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// The result cannot be read.
+    #[error(transparent)]
+    Result(#[from] NpzError),
+    /// The inputs cannot be written.
+    #[error(transparent)]
+    Inputs(#[from] fusebox_files::WriteError),
+    /// There is no folder for the files.
+    #[error("a folder for inputs and results: {0}")]
+    Folder(#[from] std::io::Error),
+    /// The fusion cannot be parsed.
+    #[error(transparent)]
+    Fusion(#[from] Failure),
+}
+
+/// Runs the executable of a fusion once, with the inputs of the case. Returns its result.
+///
+/// # Errors
+/// If the driver reports a fault, or a file cannot be read or written.
+pub fn run(driver: &SoftwareDriver, executable: &Executable, case: &FusionCase) -> Result<Literal, DriverRunError> {
+    let folder = tempfile::tempdir()?;
+    let (inputs, outputs) = (folder.path().join("in.npz"), folder.path().join("out.npz"));
+    write_outputs(&inputs, &Literal::Tuple(case.inputs.iter().cloned().map(Literal::Array).collect()))?;
+    let choice = InputChoice { inputs: Some(inputs), ..InputChoice::default() };
+    driver.run(executable, &choice, Some(&outputs))?;
+    let module = parsed(&case.text)?;
+    let shape = module.entry_computation().map_or(Shape::Tuple(Vec::new()), |it| it.root_instruction().shape.clone());
+    let mut results = read_inputs(&outputs, &[shape])?;
+    Ok(results.pop().unwrap_or(Literal::Tuple(Vec::new())))
+}
