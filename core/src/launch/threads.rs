@@ -81,13 +81,21 @@ impl Grid {
         }
         let lane = (lanes > 1).then_some(map.ranges.len());
         map.ranges.extend(lane.map(|_| Variable::named("lane", lanes)));
-        let units = nest.points() / lanes;
-        if units < self.threads * blocks.count * self.chunks {
-            map.constraints.push(Constraint::new(unit.clone(), Interval::from_size(units)));
+        let reached = self.threads * blocks.count * self.chunks;
+        match lane.filter(|_| nest.points() % lanes != 0) {
+            // The last thread computes fewer points.
+            Some(lane) => {
+                let point = unit.clone() * lanes + Expr::range(lane as u32);
+                map.constraints.push(Constraint::new(point, Interval::from_size(nest.points())));
+            }
+            None if nest.points() / lanes < reached => {
+                map.constraints.push(Constraint::new(unit.clone(), Interval::from_size(nest.points() / lanes)));
+            }
+            None => {}
         }
         map.results = match (lane, nest.dims.split_last()) {
             (Some(lane), Some((&last, outer))) => {
-                let mut index = delinearize(&unit, &[outer, &[last / lanes]].concat());
+                let mut index = delinearize(&unit, &[outer, &[ceil_div(last, lanes)]].concat());
                 if let Some(last) = index.pop() {
                     index.push(last * lanes + Expr::range(lane as u32));
                 }

@@ -66,7 +66,10 @@ fn positions(fusion: &Fusion, root: InstrId) -> Vec<Expr> {
     computation.ids().zip(&maps.instructions).flat_map(of_instruction).collect()
 }
 
-fn position(computation: &Computation, id: InstrId, map: &IndexingMap) -> Option<Expr> {
+/// Returns the position in memory at which a parameter or constant is read, or the number that is
+/// read from an iota. `map` computes the index of the read element. Returns `None` for other
+/// instructions, and if the expression is large.
+pub fn position(computation: &Computation, id: InstrId, map: &IndexingMap) -> Option<Expr> {
     let instruction = computation.instruction(id);
     let position = match &instruction.op {
         Op::Parameter { .. } | Op::Constant(_) => linearize(&map.results, &instruction.shape.as_array()?.dims),

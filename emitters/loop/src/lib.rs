@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! accept.rs  fusion -> verdict
+//! alignment.rs  reads that cannot be vectors
 //! visits.rs  fusion -> loop nests
 //! plan.rs    loop nests, device, configuration -> launch and indexing maps
 //! emit.rs    loop nests -> entry function
@@ -11,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod accept;
+mod alignment;
 mod emit;
 mod factors;
 mod plan;

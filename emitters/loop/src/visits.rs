@@ -1,18 +1,21 @@
 //! Groups of results that one loop nest computes, and the points of each nest.
 
+use fusebox_core::cost;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::{InstrId, Shape};
+use fusebox_core::hlo::{InstrId, Instruction, Op, Shape};
 use fusebox_core::indexing::{Expr, IndexingMap, combined_elements, delinearize};
 use fusebox_core::launch::{Nest, cost_per_point};
 
+use crate::alignment::lanes_of_reads;
 use crate::factors::{factors, from_digits};
 use crate::roots::{RootGroup, is_elementwise};
 
 /// Largest number of elements that a point may read if a thread computes several points.
 const MOST_READS_WITH_LANES: i64 = 8;
-/// Largest number of vectors of the widest type that a thread may hold per operand.
-const MOST_VECTORS: i64 = 4;
+/// Least cost, in additions, of an operation whose code consists of several basic blocks, such as
+/// the sine of an `f64`. Accesses of adjacent points are not merged across such code.
+const COST_OF_BRANCHES: f64 = 100.0;
 /// For blocks of one thread: if rows of an elementwise fusion are shorter than this length, the
 /// kernel merges all dimensions.
 const SHORT_ROW: i64 = 64;
@@ -91,25 +94,26 @@ fn factors_of_points(
     Some(factors(fusion, group))
 }
 
-/// Returns the number of lanes. The number of lanes is the largest power of two that divides the
-/// number of points and keeps accesses small. An access to the smallest type is at most one vector
-/// wide. An access to the widest type is at most a few vectors wide.
+/// Returns the number of lanes: the largest power of two with which a thread accesses each array by
+/// one instruction. Then the accesses of a warp have no gaps. The number of points may be any
+/// number; the last thread computes the rest. The number is 1 for fusions that read many elements
+/// per point, that compute operations with branches, or that cannot read vectors.
 fn lanes(fusion: &Fusion, groups: &[RootGroup], device: &DeviceDescription) -> i64 {
     let computation = fusion.computation();
     let most_reads = computation.instructions.iter().map(|i| combined_elements(computation, i)).max().unwrap_or(1);
-    if device.is_single_threaded_block() || most_reads > MOST_READS_WITH_LANES {
+    let branches =
+        |it: &Instruction| matches!(it.op, Op::Pad { .. }) || cost::per_element(computation, it) >= COST_OF_BRANCHES;
+    let is_plain = most_reads <= MOST_READS_WITH_LANES && !computation.instructions.iter().any(branches);
+    if device.is_single_threaded_block() || !is_plain {
         return 1;
     }
     let points = groups[0].element_count();
     let parameters = computation.parameters().into_iter().map(|id| &computation.instruction(id).shape);
     let of_points = parameters.chain(fusion.output_shapes()).flat_map(Shape::leaves).filter_map(Shape::as_array);
-    let sizes: Vec<i64> = of_points
-        .filter(|array| array.element_count() == points)
-        .map(|array| array.element_type.byte_size() as i64)
-        .collect();
-    let (Some(&smallest), Some(&widest)) = (sizes.iter().min(), sizes.iter().max()) else { return 1 };
-    let vector = i64::from(device.vector_bytes).max(1);
-    let limit = (vector / smallest).min(MOST_VECTORS * vector / widest).max(1);
-    let fits = |&lanes: &i64| lanes <= limit && points % lanes == 0;
-    (0..7).map(|exponent| 1 << exponent).take_while(fits).last().unwrap_or(1)
+    let sizes =
+        of_points.filter(|array| array.element_count() == points).map(|array| array.element_type.byte_size() as i64);
+    let Some(widest) = sizes.max() else { return 1 };
+    let limit = (i64::from(device.vector_bytes) / widest).clamp(1, points);
+    let lanes = (0..7).map(|exponent| 1 << exponent).take_while(|lanes| *lanes <= limit).last().unwrap_or(1);
+    lanes_of_reads(fusion, groups, lanes)
 }

@@ -4,7 +4,8 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Fusion, Verdict};
 use fusebox_core::hlo::{
-    BinaryOp, Computation, ComputationId, DotDims, ElementType, InstrId, Instruction, Module, Op, Shape, Span, UnaryOp,
+    BinaryOp, Computation, ComputationId, DotDims, ElementType, InstrId, Instruction, Module, Op, Shape, SliceDim,
+    Span, UnaryOp,
 };
 use fusebox_core::indexing::{Proof, covers_exactly_once};
 use fusebox_emitter_loop::emitters;
@@ -142,8 +143,26 @@ fn lanes_make_accesses_sixteen_bytes_wide() {
     assert_eq!(lanes(ElementType::BF16, &[64, 64]), 8);
     assert_eq!(lanes(ElementType::F64, &[4096]), 2);
     assert_eq!(lanes(ElementType::U8, &[4096]), 16);
-    assert_eq!(lanes(ElementType::F32, &[4098]), 2, "4 does not divide 4098");
+    assert_eq!(lanes(ElementType::F32, &[4099]), 4, "the last thread computes three elements");
+    assert_eq!(lanes(ElementType::BF16, &[63, 129]), 8, "the dimensions are merged");
     assert_eq!(lanes(ElementType::F32, &[256]), 2, "more lanes would leave threads of the core idle");
+}
+
+/// If the rows of a slice start in the middle of a vector, a thread reads an element at a time. So
+/// adjacent threads read adjacent elements. If the rows start at a multiple of the vector, a thread
+/// reads vectors.
+#[test]
+fn rows_that_are_read_from_the_middle_have_one_lane() {
+    let sliced = |start: i64| {
+        let dimension = |start, size| SliceDim { start, limit: start + size, stride: 1 };
+        let dims = vec![dimension(0, 64), dimension(start, 120)];
+        fusion(vec![
+            Instruction::new("p", Shape::array(ElementType::F32, [64, 128]), Op::Parameter { number: 0 }, vec![]),
+            Instruction::new("r", Shape::array(ElementType::F32, [64, 120]), Op::Slice { dims }, vec![InstrId(0)]),
+        ])
+    };
+    assert_eq!(planned(&sliced(3), &small_gpu()).vector_lanes, 1);
+    assert_eq!(planned(&sliced(4), &small_gpu()).vector_lanes, 4);
 }
 
 #[test]

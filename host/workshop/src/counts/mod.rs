@@ -1,4 +1,4 @@
-//! What the kernels of a program execute, as the software driver counts it, beside the predictions.
+//! Counts of the software driver: the work of each kernel, next to the predicted times.
 //!
 //! ```text
 //! kernel   the counts of a kernel, as the driver writes them
