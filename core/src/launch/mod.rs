@@ -67,8 +67,8 @@ pub struct Nest {
     /// Cost of one point; see [`cost_per_point`].
     pub cost: Cost,
     /// Largest number of adjacent points that one thread may compute at once. This number is a
-    /// power of two. If the nest has several dimensions, it divides the size of the last one. If the
-    /// nest has one dimension, the last thread may compute fewer points. See [`lanes_along`].
+    /// power of two. If the nest has several dimensions, it divides the size of the last one. If
+    /// the nest has one dimension, the last thread may compute fewer points. See [`lanes_along`].
     pub lanes: i64,
 }
 

@@ -1,12 +1,11 @@
 //! Runs a fusion on the software driver.
 
-use fusebox_core::hlo::{Literal, Shape};
+use fusebox_core::hlo::{ArrayLiteral, Literal, Shape};
 use fusebox_run::inputs::InputChoice;
 use fusebox_runtime::Executable;
 use fusebox_runtime::npz::{NpzError, read_inputs, write_outputs};
 use fusebox_workshop::driver::{DriverError, SoftwareDriver};
 
-use super::case::FusionCase;
 use crate::Failure;
 use crate::compiler::parsed;
 
@@ -30,17 +29,23 @@ pub enum DriverRunError {
     Fusion(#[from] Failure),
 }
 
-/// Runs the executable of a fusion once, with the inputs of the case. Returns its result.
+/// Runs the executable of a fusion once, with these inputs. `text` is the fusion, whose root has
+/// the shape of the result. Returns the result.
 ///
 /// # Errors
 /// If the driver reports a fault, or a file cannot be read or written.
-pub fn run(driver: &SoftwareDriver, executable: &Executable, case: &FusionCase) -> Result<Literal, DriverRunError> {
+pub fn run(
+    driver: &SoftwareDriver,
+    executable: &Executable,
+    text: &str,
+    inputs: &[ArrayLiteral],
+) -> Result<Literal, DriverRunError> {
     let folder = tempfile::tempdir()?;
-    let (inputs, outputs) = (folder.path().join("in.npz"), folder.path().join("out.npz"));
-    write_outputs(&inputs, &Literal::Tuple(case.inputs.iter().cloned().map(Literal::Array).collect()))?;
-    let choice = InputChoice { inputs: Some(inputs), ..InputChoice::default() };
+    let (given, outputs) = (folder.path().join("in.npz"), folder.path().join("out.npz"));
+    write_outputs(&given, &Literal::Tuple(inputs.iter().cloned().map(Literal::Array).collect()))?;
+    let choice = InputChoice { inputs: Some(given), ..InputChoice::default() };
     driver.run(executable, &choice, Some(&outputs))?;
-    let module = parsed(&case.text)?;
+    let module = parsed(text)?;
     let shape = module.entry_computation().map_or(Shape::Tuple(Vec::new()), |it| it.root_instruction().shape.clone());
     let mut results = read_inputs(&outputs, &[shape])?;
     Ok(results.pop().unwrap_or(Literal::Tuple(Vec::new())))

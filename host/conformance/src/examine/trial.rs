@@ -238,7 +238,7 @@ impl TestedEmitter {
         let is_own = made.kernels.iter().any(|kernel| self.is_own(kernel));
         let Some(executable) = made.executable.as_ref().filter(|_| is_own && case.is_possible) else { return Ok(()) };
         let expected = case.expected().map_err(TrialError::Unknown)?;
-        let found = on_driver::run(driver, executable, case).map_err(|error| match error {
+        let found = on_driver::run(driver, executable, &case.text, &case.inputs).map_err(|error| match error {
             DriverRunError::Driver(DriverError::Failed(report)) => failed(Promise::Behaves, report).into(),
             other => TrialError::Unknown(Failure::of("the software driver", "sm_90", other, &case.text)),
         })?;
