@@ -88,10 +88,11 @@ impl Caller<'_> {
         let data = vec![0x5A_u8; 4096];
         let address = if self.below(8) == 0 { 0 } else { at(&data[..]) };
         if let Ok([event, buffer]) = self.client.upload(address, kind, &dims, &strides, semantics) {
+            // A buffer may refer to the host's array until it is destroyed, and the event waits for
+            // that.
+            call("Buffer_Destroy", [buffer]).unwrap();
             call("Event_Await", [event]).unwrap();
             call("Event_Destroy", [event]).unwrap();
-            // A buffer may refer to the host's array until it is destroyed.
-            call("Buffer_Destroy", [buffer]).unwrap();
         }
     }
 
