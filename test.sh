@@ -6,6 +6,6 @@ cd "$(dirname "$0")"
 # Tests build crates outside of the workspace, to which the workspace's profiles do not apply.
 export CARGO_PROFILE_DEV_DEBUG=none
 cargo fmt --all --check
-cargo clippy --workspace --all-targets -- -D warnings
-cargo test --workspace
+cargo --config testing/lints.toml test --workspace --all-targets --no-run
+cargo --config testing/lints.toml test --workspace
 testing/without-avx512.sh

@@ -9,8 +9,8 @@ if ! command -v qemu-x86_64 >/dev/null; then
   echo "skipped: routines without AVX-512, as there is no qemu-x86_64 (qemu-user)" >&2
   exit 0
 fi
-# The binaries of `cargo test --workspace`, which are not built again.
-found=$(cargo test --workspace --no-run --quiet --message-format=json | python3 -c '
+# The binaries of `./test.sh`, which are not built again.
+found=$(cargo --config testing/lints.toml test --workspace --no-run --quiet --message-format=json | python3 -c '
 import json, sys
 for line in sys.stdin:
     made = json.loads(line)
