@@ -1,6 +1,6 @@
-//! Damages portable artifacts and files of `jax.export`. Reads, converts and verifies them, for given
-//! sizes if arguments have unknown sizes. Writes modules that remain valid as text, and reads the
-//! text again.
+//! Damages portable artifacts and files of `jax.export`. Reads, converts and verifies them, for
+//! given sizes if arguments have unknown sizes. Writes modules that remain valid as text, and reads
+//! the text again.
 
 use std::path::Path;
 

@@ -12,11 +12,11 @@
 //! ```
 //!
 //! Limits: functions that kernels call are not recursive, and are called by their names, with
-//! parameters in `.param` variables. The only function of the system is `cudaGraphSetConditional`. A
-//! warp executes a barrier of the block as a whole. Threads of different blocks are ordered by
+//! parameters in `.param` variables. The only function of the system is `cudaGraphSetConditional`.
+//! A warp executes a barrier of the block as a whole. Threads of different blocks are ordered by
 //! nothing but the end of the launch: if one block writes a flag for which another one waits, the
-//! data that the flag announces counts as a race. Matrices of `wgmma` have no swizzling. Tensor maps
-//! and clusters with common memory are not supported.
+//! data that the flag announces counts as a race. Matrices of `wgmma` have no swizzling. Tensor
+//! maps and clusters with common memory are not supported.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Functions of the system. The only function is `cudaGraphSetConditional`, with which a kernel sets
-//! the value of a condition of a graph.
+//! Functions of the system. The only function is `cudaGraphSetConditional`, with which a kernel
+//! sets the value of a condition of a graph.
 
 use super::reader::{Reader, Width};
 use crate::code::{Access, CONDITION, Kind};
