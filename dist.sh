@@ -9,16 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 ./setup.sh
 
-# The crates ask for shared libraries (.cargo/config.toml). Linker scripts of these names, found first, hand out archives
-# instead, of which the linker takes what is referred to.
-llvm=/usr/lib/llvm-22
-scripts=$PWD/target/static-llvm
-archives=("$llvm"/lib/libMLIR*.a $("$llvm"/bin/llvm-config --link-static --ignore-libllvm --libfiles))
-mkdir -p "$scripts"
-echo "GROUP ( ${archives[*]} -l:libz.a -l:libzstd.a )" >"$scripts/libMLIR-C.so"
-echo "GROUP ( -l:libstdc++.a )" >"$scripts/libstdc++.so"
-echo "/* In libMLIR-C.so. */" | tee "$scripts/libMLIR.so" >"$scripts/libLLVM-22.so"
-
+scripts=$(toolchain/static.sh)
 cargo rustc --locked --release -p fusebox-run --bin fusebox-run -- -C strip=symbols
 cargo rustc --locked --release -p fusebox --bin fusebox -- -L native="$scripts" -C strip=symbols
 
