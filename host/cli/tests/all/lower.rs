@@ -26,16 +26,14 @@ fn lowered(place: &Workplace, file: &str, target: &str, from: &str, to: &str) ->
 
 /// Returns LLVM IR without source locations, and without the numbers of metadata, which they shift.
 /// The locations of a kernel that is read from text are lines of this text.
-fn without_locations(llvm: &str) -> String {
-    let code = llvm.lines().filter(|line| !line.starts_with('!'));
+fn without_locations(llvm: &str) -> Vec<String> {
     let without = |line: &str| {
         let (code, metadata) = line.split_once('!').unwrap_or((line, ""));
-        let kinds = metadata.split('!').filter_map(|word| word.trim().strip_suffix(',').or(Some(word.trim())));
-        let kept =
-            kinds.filter(|word| !word.is_empty() && *word != "dbg" && !word.starts_with(|c: char| c.is_ascii_digit()));
-        format!("{} {}\n", code.trim_end_matches([' ', ',']), kept.collect::<Vec<_>>().join(" "))
+        let is_location = |part: &&str| part.starts_with("dbg ") || part.starts_with(|c: char| c.is_ascii_digit());
+        let kept = metadata.split('!').filter(|part| !is_location(part));
+        format!("{code}{}", kept.collect::<String>()).trim_end_matches([',', ' ']).to_owned()
     };
-    code.map(without).collect()
+    llvm.lines().filter(|line| !line.starts_with('!')).map(without).collect()
 }
 
 #[test]
