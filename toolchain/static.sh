@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Prepares a build that contains LLVM, MLIR and the C++ library: writes linker scripts into a folder,
-# and prints the path of the folder. The crates ask for shared libraries (.cargo/config.toml). If the
-# linker searches this folder first (`cargo rustc … -- -L native=FOLDER`), it finds scripts of these
-# names, which hand out archives.
+# Prepares a build that contains LLVM, MLIR and the C++ library: writes linker scripts into a
+# folder, and prints the path of the folder. The crates ask for shared libraries
+# (.cargo/config.toml). If the linker searches this folder first (`cargo rustc … -- -L
+# native=FOLDER`), it finds scripts of these names, which hand out archives.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 llvm=/usr/lib/llvm-22
