@@ -4,8 +4,8 @@
 use std::sync::OnceLock;
 
 use fusebox_core::hlo::{ArrayLiteral, Literal};
+use serde::Serialize;
 
-use super::report::UncheckedFusion;
 use super::typical::{COMBINERS, IMPOSSIBLE, TYPICAL};
 use crate::Failure;
 use crate::compiler::{inputs, interpreted};
@@ -19,6 +19,14 @@ pub struct ModuleFusion {
     pub name: String,
     /// Text in the form that `fusebox run` reads.
     pub text: String,
+}
+
+/// A fusion that could not be checked.
+#[derive(Clone, Debug, Serialize)]
+pub struct UncheckedFusion {
+    pub fusion: String,
+    /// The reason.
+    pub words: String,
 }
 
 /// A fusion with its inputs and its right result.

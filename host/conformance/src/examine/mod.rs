@@ -26,9 +26,9 @@ use fusebox_compiler::{Advance, Progress};
 use fusebox_plugins::Registry;
 use fusebox_workshop::driver::SoftwareDriver;
 
-pub use case::ModuleFusion;
+pub use case::{ModuleFusion, UncheckedFusion};
 pub use modules::fusions_of;
-pub use report::{CheckCounts, ExaminationReport, Finding, UncheckedFusion};
+pub use report::{CheckCounts, ExaminationReport, Finding};
 pub use trial::{Promise, TestedTarget};
 
 use case::FusionCase;

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::ExaminationSettings;
+use super::case::UncheckedFusion;
 use super::trial::{Promise, TestedEmitter, TestedTarget, TrialCounts};
 
 /// The result of an examination.
@@ -38,14 +39,6 @@ pub struct ExaminationReport {
     pub findings: Vec<Finding>,
     /// The fusions for which there is no right result to compare with.
     pub unchecked: Vec<UncheckedFusion>,
-}
-
-/// A fusion that could not be checked.
-#[derive(Clone, Debug, Serialize)]
-pub struct UncheckedFusion {
-    pub fusion: String,
-    /// The reason.
-    pub words: String,
 }
 
 /// Numbers of successful checks on one target.
