@@ -157,6 +157,25 @@ fn files_use_each_other_in_one_direction() {
 }
 
 /// Crates whose folders have an order: each folder uses only the folders before it.
+/// Manifests say `test = false` for libraries and programs without tests of their own, because cargo
+/// would compile them a second time, as test programs. A test below such a library would not run.
+#[test]
+fn every_test_is_in_a_target_that_cargo_tests() {
+    for package in metadata()["packages"].as_array().unwrap() {
+        let targets = package["targets"].as_array().unwrap();
+        let is_kind = |target: &Value, kind: &str| target["kind"].as_array().unwrap().iter().any(|it| it == kind);
+        let library = targets.iter().find(|it| is_kind(it, "lib") || is_kind(it, "rlib"));
+        let tested = library.is_some_and(|it| it["test"] == true);
+        for target in targets.iter().filter(|it| it["test"] == false && !is_kind(it, "custom-build")) {
+            let file = Path::new(target["src_path"].as_str().unwrap());
+            let files = if tested { vec![file.to_path_buf()] } else { rust_files_below(file.parent().unwrap()) };
+            let has_test = |file: &&PathBuf| std::fs::read_to_string(file).unwrap().contains("#[test]");
+            let found: Vec<_> = files.iter().filter(has_test).collect();
+            assert!(found.is_empty(), "{}: remove `test = false`, {found:?} have tests", package["name"]);
+        }
+    }
+}
+
 const FOLDERS_IN_ORDER: &[(&str, &[&str])] = &[(
     "fusebox-runtime",
     &["executable", "processor", "values", "code", "machine", "device", "buffer", "loaded", "measurement"],
@@ -310,7 +329,12 @@ fn absolute<'p>(own: &[&'p str], stem: &'p str, leaf: &'p str) -> Option<Vec<&'p
 }
 
 fn sources_below(folder: &Path) -> Vec<PathBuf> {
+/// Returns the Rust files below a folder, without files that contain only unit tests.
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let files = entries.flat_map(|path| if path.is_dir() { sources_below(&path) } else { vec![path] });
-    files.filter(|path| path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs")).collect()
+    rust_files_below(folder).into_iter().filter(|path| !path.ends_with("tests.rs")).collect()
+}
+
+fn rust_files_below(folder: &Path) -> Vec<PathBuf> {
+    let files = entries.flat_map(|path| if path.is_dir() { rust_files_below(&path) } else { vec![path] });
+    files.filter(|path| path.extension().is_some_and(|it| it == "rs")).collect()
 }
