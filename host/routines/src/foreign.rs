@@ -239,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn a_registered_function_precedes_fuseboxs_schur_form() {
+        let call = "(f64[2,2], f64[2,2], f64[2], f64[2], s32[], s32[]) custom-call(p), \
+                    custom_call_target=\"lapack_dgees_ffi\", backend_config={mode = 86 : ui8, sort = 78 : ui8}";
+        let module = parse_module(&format!("ENTRY e {{\n  p = f64[2,2] parameter(0)\n  ROOT c = {call}\n}}\n"), "m");
+        let module = module.unwrap();
+        let kind = || format!("{:?}", routine_for(&module).unwrap());
+        let own = kind();
+        register_foreign_function("lapack_dgees_ffi", Arc::new(Adds::default()));
+        assert_ne!(kind(), own);
+    }
+
+    #[test]
     fn faults_name_the_function() {
         register_foreign_function("test.refuses", Arc::new(Adds::default()));
         let routine = routine_for(&parse_module(&module("test.refuses", "{}"), "m").unwrap()).unwrap();

@@ -75,11 +75,18 @@ fn unaccompanied(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported>
     make(operation)
 }
 
+/// Targets of which a registered function precedes fusebox's own. A Schur form is not unique, and
+/// the phases of its columns depend on rounding. Programs of JAX expect those of the LAPACK that
+/// JAX registers.
+const REGISTERED_FIRST: [&str; 4] = ["lapack_sgees_ffi", "lapack_dgees_ffi", "lapack_cgees_ffi", "lapack_zgees_ffi"];
+
 /// Creates the routine of a custom call: fusebox's own, or else a call of the function that the
-/// process has registered with the target's name.
+/// process has registered with the target's name. For a few targets, the registered function comes
+/// first.
 fn custom_call(operation: &Operation, target: &str) -> Result<Box<dyn Routine>, Unsupported> {
     let own = for_target(target).map(|make| make(operation));
     match (own, foreign::is_registered(target)) {
+        (_, true) if REGISTERED_FIRST.contains(&target) => foreign::make(operation),
         (Some(Ok(routine)), _) => Ok(routine),
         (_, true) => foreign::make(operation),
         (Some(unsupported), false) => unsupported,

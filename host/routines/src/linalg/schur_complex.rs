@@ -99,7 +99,8 @@ fn wilkinson<T: Scalar>(h: &Matrix<T>, last: usize) -> T {
     let product = b.times_real(scale) * c.times_real(scale);
     let root = T::sqrt_impl(&(half * half + product));
     let (plus, minus) = (half + root, half - root);
-    let larger = if plus.parts_sum() >= minus.parts_sum() { plus } else { minus };
+    let is_plus_larger = half.re() * root.re() + half.im() * root.im() >= real(0.0);
+    let larger = if is_plus_larger { plus } else { minus };
     // Divide the product of both roots by the larger root, which yields the smaller root without
     // cancellation.
     let change = if larger.parts_sum() == real(0.0) { T::nothing() } else { product.divided_by(larger) };

@@ -153,6 +153,34 @@ fn schur_forms_multiply_out() {
     worst.check(&[("schur orthogonality", 7.0), ("schur", 6.5), ("values of schur", 0.1)]);
 }
 
+/// A Schur form is not unique. Programs that compare it with LAPACK's expect the same order of the
+/// eigenvalues.
+#[test]
+fn eigenvalues_of_a_complex_schur_form_have_the_order_of_lapack() {
+    let n = 5;
+    let element = |i: usize, j: usize| {
+        let (re, im) = ((3 * i + 5 * j) % 7, (2 * i + j * j) % 5);
+        C::new(re as f64 - 3.0, im as f64 - 2.0)
+    };
+    let bytes = to_bytes(ElementType::C128, (0..n * n).map(|at| element(at / n, at % n)));
+    let (matrix, vector, status): ((_, &[usize]), (_, &[usize]), (_, &[usize])) =
+        ((ElementType::C128, &[n, n]), (ElementType::C128, &[n]), (S32, &[]));
+    let input = [(shape(ElementType::C128, &[n, n]), bytes)];
+    let results = [matrix, matrix, vector, status, status];
+    let found = lapack(ElementType::C128, "gees", "mode = 86 : ui8, sort = 78 : ui8", &input, &results);
+    // What LAPACK's `zgees` returns for this matrix.
+    let values = [
+        C::new(-4.959674541622, -1.965255494565),
+        C::new(-2.068851461976, -4.497134607354),
+        C::new(1.622837596161, -1.023900544612),
+        C::new(0.987635117013, 3.164738067010),
+        C::new(-0.581946709575, 4.321552579522),
+    ];
+    for (found, expected) in found[2].values.iter().zip(values) {
+        assert!((found - expected).norm() < 1e-10, "{found} is not {expected}");
+    }
+}
+
 #[test]
 fn eigenvectors_of_any_matrix() {
     let mut worst = WorstErrors::default();
