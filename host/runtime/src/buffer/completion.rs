@@ -19,15 +19,15 @@ pub struct Completion<T, E> {
 }
 
 enum State<T, E> {
-    /// The value is not ready. These functions wait for it.
-    Pending(Vec<Callback<E>>),
+    /// The value is not ready. These functions and this number of threads wait for it.
+    Pending(Vec<Callback<E>>, usize),
     Done(Result<T, E>),
 }
 
 impl<T: Clone, E: Clone> Completion<T, E> {
     /// Returns the state of a pending value.
     pub fn pending() -> Completion<T, E> {
-        Completion { state: Mutex::new(State::Pending(Vec::new())), changed: Condvar::new() }
+        Completion { state: Mutex::new(State::Pending(Vec::new(), 0)), changed: Condvar::new() }
     }
 
     /// Sets the value, or the reason why there is no value. Wakes waiting threads, drops this
@@ -36,11 +36,14 @@ impl<T: Clone, E: Clone> Completion<T, E> {
     pub fn complete(self: Arc<Self>, outcome: Result<T, E>) -> bool {
         let error = outcome.as_ref().err().cloned();
         let mut state = self.lock();
-        let State::Pending(callbacks) = &mut *state else { return false };
-        let callbacks = std::mem::take(callbacks);
+        let State::Pending(callbacks, threads) = &mut *state else { return false };
+        let (callbacks, is_awaited) = (std::mem::take(callbacks), *threads > 0);
         *state = State::Done(outcome);
         drop(state);
-        self.changed.notify_all();
+        // To notify is a system call, even if no thread waits.
+        if is_awaited {
+            self.changed.notify_all();
+        }
         // The functions may need the only reference to the value.
         drop(self);
         for callback in callbacks {
@@ -59,7 +62,7 @@ impl<T: Clone, E: Clone> Completion<T, E> {
     /// Returns the value or the error; `None` if the value is pending.
     pub fn get(&self) -> Option<Result<T, E>> {
         match &*self.lock() {
-            State::Pending(_) => None,
+            State::Pending(..) => None,
             State::Done(outcome) => Some(outcome.clone()),
         }
     }
@@ -68,8 +71,9 @@ impl<T: Clone, E: Clone> Completion<T, E> {
     pub fn wait(&self) -> Result<T, E> {
         let mut state = self.lock();
         loop {
-            if let State::Done(outcome) = &*state {
-                return outcome.clone();
+            match &mut *state {
+                State::Done(outcome) => return outcome.clone(),
+                State::Pending(_, threads) => *threads += 1,
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -81,7 +85,7 @@ impl<T: Clone, E: Clone> Completion<T, E> {
     pub fn on_done(&self, callback: impl FnOnce(Option<&E>) + Send + 'static) {
         let mut state = self.lock();
         let error = match &mut *state {
-            State::Pending(callbacks) => return callbacks.push(Box::new(callback)),
+            State::Pending(callbacks, _) => return callbacks.push(Box::new(callback)),
             State::Done(outcome) => outcome.as_ref().err().cloned(),
         };
         drop(state);

@@ -107,6 +107,10 @@ impl Machine for HostRun<'_> {
         Ok(start.elapsed())
     }
 
+    fn execute_untimed(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
+        self.run(thunks)
+    }
+
     fn run(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
         let program = self.program;
         let HostExecutor::Pool(pool) = &program.executor else {

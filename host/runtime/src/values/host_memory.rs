@@ -1,6 +1,7 @@
 //! Allocates memory of the host with the alignment that kernels assume.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -27,43 +28,74 @@ pub struct HostMemory {
     spares: Option<Weak<SpareMemory>>,
 }
 
-/// Maximum number of bytes of mappings that are kept for reuse, and their maximum number.
-const MOST_SPARE_BYTES: usize = 256 << 20;
-const MOST_SPARES: usize = 16;
+/// Memory that is not used any more. A new mapping costs one page fault per page, and small memory
+/// costs an aligned allocation and zeros. So results of equal size use the same memory again, one
+/// after the other.
+#[derive(Debug)]
+pub struct SpareMemory {
+    /// Memory below [`LEAST_MAPPED`].
+    small: SpareList,
+    /// Mappings.
+    large: SpareList,
+}
 
-/// Mappings that are not used any more. A new mapping costs one page fault per page, so results of
-/// equal size use the same mappings again, one after the other.
-#[derive(Debug, Default)]
-pub struct SpareMemory(Mutex<Vec<HostMemory>>);
+/// Pieces of memory that are kept for reuse, the oldest one first.
+#[derive(Debug)]
+struct SpareList {
+    /// The pieces, and the sum of their bytes.
+    kept: Mutex<(VecDeque<HostMemory>, usize)>,
+    /// Maximum number of bytes, and of pieces.
+    most_bytes: usize,
+    most: usize,
+}
+
+impl Default for SpareMemory {
+    fn default() -> SpareMemory {
+        let small = SpareList { kept: Mutex::default(), most_bytes: 4 << 20, most: 64 };
+        let large = SpareList { kept: Mutex::default(), most_bytes: 256 << 20, most: 16 };
+        SpareMemory { small, large }
+    }
+}
 
 impl SpareMemory {
     /// Returns memory of `bytes` bytes with any content; `None` if memory is short. When it is
-    /// dropped, its mapping is kept for reuse.
+    /// dropped, it is kept for reuse.
     pub fn memory(self: &Arc<Self>, bytes: usize) -> Option<HostMemory> {
-        if bytes < LEAST_MAPPED {
-            return HostMemory::zeroed(bytes);
-        }
-        let mut spares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = spares.iter().rposition(|spare| spare.bytes == bytes);
-        let spare = place.map(|place| spares.remove(place));
-        drop(spares);
-        let mut memory = spare.or_else(|| HostMemory::zeroed(bytes))?;
+        let mut memory = self.list(bytes).take(bytes).or_else(|| HostMemory::zeroed(bytes))?;
         memory.spares = Some(Arc::downgrade(self));
         Some(memory)
     }
 
+    fn list(&self, bytes: usize) -> &SpareList {
+        if bytes < LEAST_MAPPED { &self.small } else { &self.large }
+    }
+}
+
+impl SpareList {
+    /// Takes the newest piece of a size.
+    fn take(&self, bytes: usize) -> Option<HostMemory> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let (pieces, sum) = &mut *kept;
+        let place = (0..pieces.len()).rfind(|&place| pieces[place].bytes == bytes)?;
+        *sum -= bytes;
+        pieces.remove(place)
+    }
+
     /// Keeps memory for reuse. Frees the oldest memory beyond the limits.
     fn keep(&self, memory: HostMemory) {
-        let mut spares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        spares.push(memory);
-        let mut bytes: usize = spares.iter().map(|spare| spare.bytes).sum();
         let mut freed = Vec::new();
-        while bytes > MOST_SPARE_BYTES || spares.len() > MOST_SPARES {
-            let oldest = spares.remove(0);
-            bytes -= oldest.bytes;
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let (pieces, sum) = &mut *kept;
+        *sum += memory.bytes;
+        pieces.push_back(memory);
+        while *sum > self.most_bytes || pieces.len() > self.most {
+            let Some(oldest) = pieces.pop_front() else { break };
+            *sum -= oldest.bytes;
             freed.push(oldest);
         }
-        drop(spares);
+        // To free memory takes long, so the lock is released first.
+        drop(kept);
+        drop(freed);
     }
 }
 
@@ -155,7 +187,7 @@ impl Drop for HostMemory {
     fn drop(&mut self) {
         if let Some(spares) = self.spares.take().and_then(|spares| spares.upgrade()) {
             let (start, bytes, mapping) = (self.start, self.bytes, self.mapping.take());
-            return spares.keep(HostMemory { start, bytes, mapping, spares: None });
+            return spares.list(bytes).keep(HostMemory { start, bytes, mapping, spares: None });
         }
         if let (None, Some(layout)) = (&self.mapping, Self::layout(self.bytes)) {
             // SAFETY: the buffer has no mapping, so `zeroed` has allocated its memory with the same
@@ -181,12 +213,34 @@ mod tests {
         assert_eq!(spares.memory(LEAST_MAPPED).unwrap().address(), address);
         let all: Vec<HostMemory> = (0..40).map(|_| spares.memory(LEAST_MAPPED).unwrap()).collect();
         drop((all, other));
-        assert_eq!(spares.0.lock().unwrap().len(), MOST_SPARES);
-        drop(spares.memory(MOST_SPARE_BYTES + 1));
-        assert!(spares.0.lock().unwrap().is_empty(), "memory beyond the limit is freed");
-        let small = spares.memory(100).unwrap();
+        assert_eq!(kept(&spares.large), (16, 16 * LEAST_MAPPED));
+        drop(spares.memory((256 << 20) + 1));
+        assert_eq!(kept(&spares.large), (0, 0), "memory beyond the limit is freed");
         let last = spares.memory(LEAST_MAPPED).unwrap();
         drop(spares);
-        drop((small, last));
+        drop(last);
+    }
+
+    #[test]
+    fn small_memory_is_used_again_within_limits() {
+        let spares = Arc::new(SpareMemory::default());
+        let memory = spares.memory(100).unwrap();
+        let address = memory.address();
+        drop(memory);
+        assert_eq!(kept(&spares.small), (1, 100));
+        assert_ne!(spares.memory(101).unwrap().address(), address);
+        assert_eq!(spares.memory(100).unwrap().address(), address);
+        drop((0..100).map(|_| spares.memory(10).unwrap()).collect::<Vec<_>>());
+        assert_eq!(kept(&spares.small), (64, 640));
+        drop((0..30).map(|_| spares.memory(200 << 10).unwrap()).collect::<Vec<_>>());
+        assert_eq!(kept(&spares.small), (20, 20 * (200 << 10)), "memory beyond the limit is freed");
+        assert_eq!(kept(&spares.large), (0, 0));
+    }
+
+    /// Returns the number of pieces, and the sum of their bytes.
+    fn kept(list: &SpareList) -> (usize, usize) {
+        let kept = list.kept.lock().unwrap();
+        assert_eq!(kept.0.iter().map(|piece| piece.bytes).sum::<usize>(), kept.1);
+        (kept.0.len(), kept.1)
     }
 }
