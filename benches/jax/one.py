@@ -84,7 +84,10 @@ def main():
     options = parser.parse_args()
     own = dict(tiny=tiny, eager=eager)
     row = own[options.program](options) if options.program in own else model(options.program, options)
-    print(json.dumps(dict(row, platform=jax.default_backend())))
+    # fusebox may present itself under the name cpu.
+    backend = jax.devices()[0].client
+    platform = 'fusebox' if 'fusebox' in backend.platform_version else backend.platform
+    print(json.dumps(dict(row, platform=platform)))
 
 
 if __name__ == '__main__':

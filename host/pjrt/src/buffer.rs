@@ -1,7 +1,8 @@
 //! Buffers: the arrays of a client.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::abi::{Kind, Object};
 use crate::client::{Client, Device, Memory};
 use crate::device::{Array, HostBytes};
 use crate::element::BufferType;
@@ -14,9 +15,9 @@ pub struct Buffer {
     pub client: Arc<Client>,
     memory: i32,
     pub kind: BufferType,
-    pub dims: Box<[i64]>,
-    /// Numbers of the dimensions, from minor to major.
-    pub minor_to_major: Box<[i64]>,
+    pub dims: Arc<[i64]>,
+    /// Numbers of the dimensions, from minor to major, if the caller has asked for them.
+    minor_to_major: OnceLock<Box<[i64]>>,
     state: Mutex<State>,
 }
 
@@ -36,17 +37,26 @@ pub enum Contents {
     Deleted,
 }
 
+impl Object for Buffer {
+    const KIND: Kind = Kind::Buffer;
+}
+
 impl Buffer {
     /// Creates a buffer in a memory.
-    pub fn create(memory: &Memory, kind: BufferType, dims: &[i64], contents: Contents) -> Answer<Arc<Buffer>> {
+    pub fn create(memory: &Memory, kind: BufferType, dims: Arc<[i64]>, contents: Contents) -> Answer<Arc<Buffer>> {
         Ok(Arc::new(Buffer {
             client: memory.client()?,
             memory: memory.number,
             kind,
-            dims: dims.into(),
-            minor_to_major: row_major(dims.len()).into(),
+            dims,
+            minor_to_major: OnceLock::new(),
             state: Mutex::new(State { contents, views: 0, viewed: None }),
         }))
+    }
+
+    /// Returns the numbers of the dimensions, from minor to major.
+    pub fn minor_to_major(&self) -> &[i64] {
+        self.minor_to_major.get_or_init(|| row_major(self.dims.len()).into())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -149,7 +159,7 @@ impl Buffer {
             Err(error) if self.is_deleted() => return Err(error),
             Err(error) => Contents::Failed(error),
         };
-        Buffer::create(memory, self.kind, &self.dims, contents)
+        Buffer::create(memory, self.kind, Arc::clone(&self.dims), contents)
     }
 }
 

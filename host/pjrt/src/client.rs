@@ -6,22 +6,26 @@ use std::sync::{Arc, Weak};
 use fusebox_choices::threads;
 use fusebox_run::collective_limit;
 
-use crate::abi::{Reference, Value};
+use crate::abi::{Kind, Lent, Object, Reference, Value};
 use crate::compiler::Compiler;
 use crate::device::Machine;
 use crate::error::{Answer, Error};
 use crate::options::UserOptions;
-use crate::topology::{MOST_DEVICES, Topology};
+use crate::topology::{MOST_DEVICES, Platform, Topology};
 
 /// Kinds of memories. Every device has one memory of each kind, the first one by default.
 pub const MEMORY_KINDS: [&str; 3] = ["device", "pinned_host", "unpinned_host"];
 
 /// Environment variable with the number of devices.
 const DEVICES: &str = "FUSEBOX_NUM_DEVICES";
+/// Environment variable with the name of the platform.
+const PLATFORM_NAME: &str = "FUSEBOX_PLATFORM_NAME";
 
 /// A user of devices.
 pub struct Client {
     pub topology: Arc<Topology>,
+    /// A handle of the topology for the client's callers.
+    pub topology_handle: Lent<Topology>,
     pub machine: Machine,
     pub compiler: Compiler,
     devices: Box<[Device]>,
@@ -61,18 +65,22 @@ unsafe impl Sync for Memory {}
 pub struct ClientOptions {
     /// Number of devices.
     pub devices: i32,
+    /// Name of the platform.
+    pub platform: Platform,
 }
 
 impl ClientOptions {
-    /// Reads the options, and the environment variable for the number of devices. JAX passes
+    /// Reads the options, and the environment variables for options that are not given. JAX passes
     /// numbers as texts if the user writes them in one line.
     pub fn of(given: &[(String, Value)]) -> Answer<ClientOptions> {
-        let mut options = ClientOptions { devices: 1 };
-        if let Some(text) = std::env::var_os(DEVICES).filter(|text| !text.is_empty()) {
-            let text = text.to_string_lossy();
+        let mut options = ClientOptions { devices: 1, platform: Platform::Fusebox };
+        if let Some(text) = variable(DEVICES) {
             let count =
                 text.trim().parse().map_err(|_| Error::invalid(format!("{DEVICES} must be a number, not `{text}`")));
             options.devices = devices(count?)?;
+        }
+        if let Some(text) = variable(PLATFORM_NAME) {
+            options.platform = platform(PLATFORM_NAME, &text)?;
         }
         for (name, value) in given {
             match (name.as_str(), value) {
@@ -82,9 +90,11 @@ impl ClientOptions {
                     options.devices = devices(count.map_err(|_| not_a_count(text))?)?;
                 }
                 ("num_devices", other) => return Err(not_a_count(&format!("{other:?}"))),
+                ("platform_name", Value::Text(text)) => options.platform = platform("platform_name", text)?,
+                ("platform_name", other) => return platform("platform_name", &format!("{other:?}")).map(|_| options),
                 _ => {
                     return Err(Error::invalid(format!(
-                        "fusebox has no option `{name}` of clients; it has num_devices"
+                        "fusebox has no option `{name}` of clients; it has num_devices and platform_name"
                     )));
                 }
             }
@@ -98,8 +108,22 @@ fn devices(count: i64) -> Answer<i32> {
     count.ok_or_else(|| Error::invalid(format!("num_devices must be from 1 to {MOST_DEVICES}")))
 }
 
+/// Returns the value of an environment variable, if it is not empty.
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).filter(|text| !text.is_empty()).map(|text| text.to_string_lossy().into_owned())
+}
+
+fn platform(option: &str, name: &str) -> Answer<Platform> {
+    let wrong = || Error::invalid(format!("{option} must be `fusebox` or `cpu`, not `{name}`"));
+    Platform::named(name.trim()).ok_or_else(wrong)
+}
+
 fn not_a_count(text: &str) -> Error {
     Error::invalid(format!("num_devices must be a number, not `{text}`"))
+}
+
+impl Object for Client {
+    const KIND: Kind = Kind::Client;
 }
 
 impl Client {
@@ -108,6 +132,8 @@ impl Client {
         let limit = collective_limit().map_err(Error::invalid)?;
         let machine = Machine::start(threads(UserOptions::of_environment()?.threads), limit)?;
         let count = options.devices;
+        let topology = Arc::new(Topology::of(count, options.platform));
+        let topology_handle = Lent::of(Arc::clone(&topology))?;
         Ok(Arc::new_cyclic(|client| {
             let devices: Box<[Device]> = (0..count).map(|number| Device { client: client.clone(), number }).collect();
             let per_device = MEMORY_KINDS.len() as i32;
@@ -118,7 +144,8 @@ impl Client {
             };
             let memories: Box<[Memory]> = (0..count * per_device).map(memory).collect();
             Client {
-                topology: Arc::new(Topology::of(count)),
+                topology,
+                topology_handle,
                 machine,
                 compiler: Compiler::default(),
                 device_references: devices.iter().map(Reference::to).collect(),
@@ -185,12 +212,13 @@ impl Memory {
 mod tests {
     use super::{Client, ClientOptions, MEMORY_KINDS};
     use crate::abi::Value;
+    use crate::topology::Platform;
 
     #[test]
     fn the_number_of_devices_is_a_number_or_a_text() {
         let of = |value| ClientOptions::of(&[("num_devices".to_owned(), value)]);
-        assert_eq!(of(Value::Integer(3)), Ok(ClientOptions { devices: 3 }));
-        assert_eq!(of(Value::Text("2".into())), Ok(ClientOptions { devices: 2 }));
+        assert_eq!(of(Value::Integer(3)).unwrap().devices, 3);
+        assert_eq!(of(Value::Text("2".into())).unwrap().devices, 2);
         for wrong in [Value::Text("two".into()), Value::Integer(0), Value::Bool(true)] {
             assert!(of(wrong).unwrap_err().message.starts_with("num_devices must be"));
         }
@@ -198,8 +226,18 @@ mod tests {
     }
 
     #[test]
+    fn the_platform_may_have_the_name_cpu() {
+        let of = |value| ClientOptions::of(&[("platform_name".to_owned(), value)]);
+        assert_eq!(ClientOptions::of(&[]).unwrap().platform.name(), "fusebox");
+        assert_eq!(of(Value::Text("cpu".into())).unwrap().platform.name(), "cpu");
+        for wrong in [Value::Text("gpu".into()), Value::Integer(0)] {
+            assert!(of(wrong).unwrap_err().message.starts_with("platform_name must be `fusebox` or `cpu`"));
+        }
+    }
+
+    #[test]
     fn every_device_has_all_memories() {
-        let client = Client::create(&ClientOptions { devices: 2 }).unwrap();
+        let client = Client::create(&ClientOptions { devices: 2, platform: Platform::Fusebox }).unwrap();
         assert_eq!((client.devices().len(), client.memories().len()), (2, 2 * MEMORY_KINDS.len()));
         let second = client.memories_of(1);
         assert_eq!(second.len(), MEMORY_KINDS.len());

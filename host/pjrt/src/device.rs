@@ -276,6 +276,11 @@ impl Array {
         }
     }
 
+    /// Whether the elements are computed, without an error.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.buffer.state(), BufferState::Ready)
+    }
+
     /// Calls a function when the elements are computed: now, or later from another thread.
     pub fn when_ready(&self, callback: impl FnOnce(Answer) + Send + 'static) {
         self.buffer.on_ready(move |outcome| callback(outcome.map_err(Error::from)));

@@ -62,6 +62,11 @@ impl Error {
 
     /// Memory for an array is not available.
     pub fn memory(bytes: u64) -> Error {
-        Error::new(Code::RESOURCE_EXHAUSTED, format!("{bytes} bytes of memory are not available"))
+        Error::exhausted(format!("{bytes} bytes of memory are not available"))
+    }
+
+    /// Something of which there is a limited amount is used up.
+    pub fn exhausted(message: impl Into<String>) -> Error {
+        Error::new(Code::RESOURCE_EXHAUSTED, message)
     }
 }

@@ -4,51 +4,75 @@
 //! So callbacks belong to the state that the event shares with the operation, and no lock is held
 //! while a callback runs.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use fusebox_runtime::Completion;
 
+use crate::abi::{Kind, Object};
 use crate::error::{Answer, Error};
 
-/// A function that is called once, with the outcome of the operation.
-pub type Callback = Box<dyn FnOnce(Answer) + Send>;
-
 /// The completion of an operation.
-pub struct Event(Arc<Completion<(), Error>>);
+pub struct Event(State);
+
+enum State {
+    /// The operation was complete when the event was created.
+    Done(Answer),
+    /// The operation completes the event later.
+    Later(Arc<Completion<(), Error>>),
+}
+
+/// The event of all operations that have succeeded at once.
+static SUCCESS: LazyLock<Arc<Event>> = LazyLock::new(|| Arc::new(Event(State::Done(Ok(())))));
+
+impl Object for Event {
+    const KIND: Kind = Kind::Event;
+}
 
 impl Event {
     /// Returns an event whose operation is not complete.
     pub fn pending() -> Arc<Event> {
-        Arc::new(Event(Arc::new(Completion::pending())))
+        Arc::new(Event(State::Later(Arc::new(Completion::pending()))))
     }
 
     /// Returns an event whose operation is complete.
     pub fn done(outcome: Answer) -> Arc<Event> {
-        let event = Event::pending();
-        event.complete(outcome);
-        event
+        if outcome.is_ok() { Arc::clone(&SUCCESS) } else { Arc::new(Event(State::Done(outcome))) }
     }
 
     /// Completes the operation and calls the callbacks. Has no effect on a complete operation, and
     /// returns `false` then.
     pub fn complete(&self, outcome: Answer) -> bool {
-        Arc::clone(&self.0).complete(outcome)
+        match &self.0 {
+            State::Done(_) => false,
+            State::Later(completion) => Arc::clone(completion).complete(outcome),
+        }
     }
 
     /// Returns the outcome, or `None` if the operation is not complete.
     pub fn outcome(&self) -> Option<Answer> {
-        self.0.get()
+        match &self.0 {
+            State::Done(outcome) => Some(outcome.clone()),
+            State::Later(completion) => completion.get(),
+        }
     }
 
     /// Waits for the outcome.
     pub fn wait(&self) -> Answer {
-        self.0.wait()
+        match &self.0 {
+            State::Done(outcome) => outcome.clone(),
+            State::Later(completion) => completion.wait(),
+        }
     }
 
     /// Calls a function when the operation is complete: now, or later from the thread that
     /// completes the operation.
-    pub fn when_done(&self, callback: Callback) {
-        self.0.on_done(move |error| callback(error.map_or(Ok(()), |error| Err(error.clone()))));
+    pub fn when_done(&self, callback: impl FnOnce(Answer) + Send + 'static) {
+        match &self.0 {
+            State::Done(outcome) => callback(outcome.clone()),
+            State::Later(completion) => {
+                completion.on_done(move |error| callback(error.map_or(Ok(()), |error| Err(error.clone()))));
+            }
+        }
     }
 }
 
@@ -73,10 +97,10 @@ mod tests {
         let event = Event::pending();
         let (sender, receiver) = mpsc::channel();
         let own = Mutex::new(Some(Arc::clone(&event)));
-        event.when_done(Box::new(move |outcome| {
+        event.when_done(move |outcome| {
             drop(own.lock().unwrap().take());
             sender.send(outcome).unwrap();
-        }));
+        });
         assert!(event.outcome().is_none() && receiver.try_recv().is_err());
         assert!(event.complete(Ok(())) && !event.complete(Err(Error::internal("late"))));
         assert_eq!(receiver.recv().unwrap(), Ok(()));
@@ -87,9 +111,20 @@ mod tests {
     fn an_event_that_is_dropped_early_calls_its_callbacks() {
         let event = Event::pending();
         let (sender, receiver) = mpsc::channel();
-        event.when_done(Box::new(move |outcome| sender.send(outcome).unwrap()));
+        event.when_done(move |outcome| sender.send(outcome).unwrap());
         drop(event);
         assert!(receiver.recv().unwrap().is_err());
+    }
+
+    #[test]
+    fn a_complete_event_answers_at_once() {
+        for outcome in [Ok(()), Err(Error::invalid("wrong"))] {
+            let event = Event::done(outcome.clone());
+            let (sender, receiver) = mpsc::channel();
+            event.when_done(move |outcome| sender.send(outcome).unwrap());
+            assert_eq!((receiver.try_recv(), event.wait()), (Ok(outcome.clone()), outcome.clone()));
+            assert_eq!((event.outcome(), event.complete(Ok(()))), (Some(outcome), false));
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use fusebox_core::hlo::Tiling;
 use fusebox_runtime::Executable;
 use serde::{Deserialize, Serialize};
 
-use crate::abi::{NamedValue, Reference};
+use crate::abi::{Kind, NamedValue, Object, Reference};
 use crate::buffer::{Buffer, Contents};
 use crate::client::{Client, Device, MEMORY_KINDS};
 use crate::compiler::{Compiled, Figures};
@@ -35,6 +35,8 @@ pub struct Loaded {
     /// The device of each partition. `None` if any device may run the program.
     devices: Option<Vec<i32>>,
     pub lists: Lists,
+    /// For each output, the sizes of its dimensions.
+    output_dims: Vec<Arc<[i64]>>,
     /// Number of partitions.
     pub partitions: usize,
     shardings: Shardings,
@@ -105,6 +107,10 @@ pub struct Run {
     pub done: Arc<Event>,
 }
 
+impl Object for Loaded {
+    const KIND: Kind = Kind::Executable;
+}
+
 impl Loaded {
     /// Loads a compiled program.
     pub fn of(client: Arc<Client>, compiled: Compiled, options: &[u8]) -> Answer<Arc<Loaded>> {
@@ -139,6 +145,7 @@ impl Loaded {
         Ok(Arc::new(Loaded {
             name: executable.name.clone(),
             lists,
+            output_dims: signature.outputs.iter().map(|output| output.dims().into()).collect(),
             signature,
             figures,
             options: options.to_vec(),
@@ -246,17 +253,16 @@ impl Loaded {
     fn on_device(&self, device: &Device, outcome: Answer<Vec<Array>>) -> Answer<Run> {
         let memory = self.client.memories_of(device.number).first();
         let memory = memory.ok_or_else(|| Error::internal("the device has no memory"))?.get()?;
-        let contents: Vec<Contents> = match &outcome {
-            Ok(arrays) => arrays.iter().cloned().map(Contents::Array).collect(),
-            Err(error) => self.signature.outputs.iter().map(|_| Contents::Failed(error.clone())).collect(),
+        let done = completion(outcome.as_deref());
+        let buffer = |(output, dims): (&ValueType, &Arc<[i64]>), contents| {
+            Buffer::create(memory, output.buffer_type(), Arc::clone(dims), contents)
         };
-        let outputs = self
-            .signature
-            .outputs
-            .iter()
-            .zip(contents)
-            .map(|(output, contents)| Buffer::create(memory, output.buffer_type(), output.dims(), contents));
-        Ok(Run { outputs: outputs.collect::<Answer<_>>()?, done: completion(outcome) })
+        let outputs = self.signature.outputs.iter().zip(&self.output_dims);
+        let outputs = match outcome {
+            Ok(arrays) => outputs.zip(arrays).map(|(it, array)| buffer(it, Contents::Array(array))).collect(),
+            Err(error) => outputs.map(|it| buffer(it, Contents::Failed(error.clone()))).collect::<Answer<_>>(),
+        };
+        Ok(Run { outputs: outputs?, done })
     }
 
     /// Executes the program with arrays of which each device has tiles. The results are as for
@@ -286,7 +292,11 @@ impl Loaded {
         let Signature { parameters, outputs, .. } = &self.signature;
         let machine = &self.client.machine;
         let has_tokens = parameters.iter().chain(outputs).any(|it| it.array.is_none());
-        let mut results = self.program.execute(machine, arrays, kept, has_tokens)?.into_iter();
+        let results = self.program.execute(machine, arrays, kept, has_tokens)?;
+        if !has_tokens && results.len() == outputs.len() {
+            return Ok(results);
+        }
+        let mut results = results.into_iter();
         let output = |output: &ValueType| match output.array {
             Some(_) => results.next().ok_or_else(|| Error::internal("the program returned too few arrays")),
             None => machine.copied(BufferType::BOOLEANS.element()?, &[0], &[]),
@@ -342,12 +352,12 @@ impl Loaded {
 }
 
 /// Returns the completion of a run. All outputs of a run are ready, or fail, at the same time.
-fn completion(outcome: Answer<Vec<Array>>) -> Arc<Event> {
-    let pending = match &outcome {
-        Ok(arrays) => arrays.iter().rfind(|array| array.outcome() != Some(Ok(()))),
-        Err(_) => None,
+fn completion(outcome: Result<&[Array], &Error>) -> Arc<Event> {
+    let arrays = match outcome {
+        Ok(arrays) => arrays,
+        Err(error) => return Event::done(Err(error.clone())),
     };
-    let Some(last) = pending else { return Event::done(outcome.map(|_| ())) };
+    let Some(last) = arrays.iter().rfind(|array| !array.is_ready()) else { return Event::done(Ok(())) };
     let event = Event::pending();
     let own = Arc::clone(&event);
     last.when_ready(move |outcome| {

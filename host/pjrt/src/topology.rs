@@ -1,9 +1,29 @@
 //! Devices without a client: their numbers and descriptions.
 
-use crate::abi::Reference;
+use crate::abi::{Kind, Object, Reference};
 
-/// Name of the platform.
-pub const PLATFORM: &str = "fusebox";
+/// The name under which a client presents its devices. JAX and libraries decide by this name what a
+/// device can do, and some of them know only the names of JAX's own platforms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Platform {
+    Fusebox,
+    Cpu,
+}
+
+impl Platform {
+    /// Returns the platform with a name.
+    pub fn named(name: &str) -> Option<Platform> {
+        [Platform::Fusebox, Platform::Cpu].into_iter().find(|platform| platform.name() == name)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Platform::Fusebox => "fusebox",
+            Platform::Cpu => "cpu",
+        }
+    }
+}
+
 /// Version of the platform, for users.
 pub const PLATFORM_VERSION: &str = concat!("fusebox ", env!("CARGO_PKG_VERSION"));
 /// Kind of all devices.
@@ -13,6 +33,7 @@ pub const MOST_DEVICES: i32 = 1024;
 
 /// The devices of a client, or of a compilation without a client.
 pub struct Topology {
+    pub platform: Platform,
     descriptions: Box<[DeviceDescription]>,
     references: Box<[Reference<DeviceDescription>]>,
 }
@@ -24,13 +45,17 @@ pub struct DeviceDescription {
     pub text: String,
 }
 
+impl Object for Topology {
+    const KIND: Kind = Kind::Topology;
+}
+
 impl Topology {
     /// Returns `count` devices of this machine. They share the processor.
-    pub fn of(count: i32) -> Topology {
+    pub fn of(count: i32, platform: Platform) -> Topology {
         let description = |number| DeviceDescription { number, text: format!("FuseboxDevice(id={number})") };
         let descriptions: Box<[DeviceDescription]> = (0..count).map(description).collect();
         let references = descriptions.iter().map(Reference::to).collect();
-        Topology { descriptions, references }
+        Topology { platform, descriptions, references }
     }
 
     /// Returns the descriptions of all devices.

@@ -115,10 +115,11 @@ def _enable_cache(platform: str, library: str) -> None:
 def _enable_callbacks(platform: str, library: str) -> None:
     """Lets programs call functions of Python."""
     from jax._src import callback as jax_callback
-    from jax._src import core, dtypes, ffi, sharding_impls
+    from jax._src import core, dtypes, ffi, sharding_impls, xla_bridge
     from jax._src.interpreters import mlir
     from jax.interpreters import mlir as public
 
+    own_backends = xla_bridge._backends
     original = jax_callback.emit_python_callback
     if getattr(original, "fusebox", False):
         return
@@ -140,7 +141,10 @@ def _enable_callbacks(platform: str, library: str) -> None:
         partitioned=False,
         sharding=None,
     ):
-        if tuple(ctx.module_context.platforms) != (platform,):
+        context = ctx.module_context
+        # fusebox may present itself under the name cpu. The backend then tells it from JAX's cpu.
+        is_own = context.backend is not None and context.backend is own_backends.get(platform)
+        if not is_own and tuple(context.platforms) != (platform,):
             return original(
                 ctx,
                 callback,
@@ -156,9 +160,9 @@ def _enable_callbacks(platform: str, library: str) -> None:
         if partitioned and result_avals:
             raise ValueError("Partitioned callback not supported with return values.")
         function = callbacks.Function(callback, operand_avals, result_avals, canonical)
-        ctx.module_context.add_keepalive(function)
+        context.add_keepalive(function)
         # JAX does not store programs that have a host callback.
-        ctx.module_context.add_host_callback(function)
+        context.add_host_callback(function)
         if token:
             operands = [token, *operands]
             ctx = ctx.replace(
@@ -173,7 +177,7 @@ def _enable_callbacks(platform: str, library: str) -> None:
                 devices = sharding.shardings[0].logical_device_ids
                 of_token = one(mesh_shape=(), dim_shardings=(), logical_device_ids=devices)
                 sharding = several((of_token, *sharding.shardings))
-            set_sharding(ctx.module_context, call, sharding)
+            set_sharding(context, call, sharding)
         results = call.results
         if token:
             token, *results = results

@@ -53,6 +53,9 @@ class Programs(unittest.TestCase):
 
         self.same(jax.value_and_grad(loss), floats(8, 4), floats(16, 8))
 
+    def test_schur_forms_have_the_phases_of_jax(self):
+        self.same(lambda x: jax.scipy.linalg.schur(x, output="complex"), floats(12, 12), tolerance=1e-3)
+
     def test_control_flow(self):
         def function(x):
             total, parts = jax.lax.scan(lambda c, y: (c + y, c * y), 0.0, x)

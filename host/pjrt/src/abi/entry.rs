@@ -38,10 +38,10 @@ macro_rules! arguments {
 }
 pub(crate) use arguments;
 
-/// Calls a function on a copy of the caller's struct and then copies the struct back. So the struct
-/// may be shorter than this version of the interface defines it, or longer: a field that the caller
-/// lacks is zero, and a result that the caller has no field for is dropped. A panic becomes an
-/// error.
+/// Calls a function on the caller's struct. If the struct is shorter than this version of the
+/// interface defines it, calls the function on a copy and then copies the struct back: a field that
+/// the caller lacks is zero, and a result that the caller has no field for is dropped. A panic
+/// becomes an error.
 ///
 /// # Safety
 /// `arguments` is null or points to the function's struct, whose pointers follow the rules of the
@@ -59,10 +59,18 @@ pub unsafe extern "C" fn entry<A: Call>(arguments: *mut A) -> *mut ErrorObject {
 }
 
 unsafe fn guarded<A: Call>(arguments: *mut A) -> Answer {
-    // SAFETY: the caller's promise; any bytes are valid for the fields of arguments.
-    let mut own = unsafe { read_struct(arguments.cast_const()) }?;
+    if arguments.is_null() {
+        return Err(Error::misuse("a pointer to a struct is null"));
+    }
     // SAFETY: the struct begins with its size.
     let size = unsafe { arguments.cast::<usize>().read_unaligned() };
+    if size >= size_of::<A>() && arguments.is_aligned() {
+        // SAFETY: the caller's struct has all fields, any bytes are valid for them, and the caller
+        // does not use the struct during the call.
+        return unsafe { &mut *arguments }.call();
+    }
+    // SAFETY: the caller's promise, as above.
+    let mut own = unsafe { read_struct(arguments.cast_const()) }?;
     if size < size_of::<Header>() {
         return Err(Error::misuse(format!("the arguments have a size of {size} bytes, which is no struct")));
     }

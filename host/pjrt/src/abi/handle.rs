@@ -1,17 +1,54 @@
-//! Handles: pointers to objects that the library hands out.
+//! Handles of objects, and pointers to parts of them.
 //!
-//! The safety of all handles rests on one rule of the interface: a handle that a caller passes is
-//! null, or the library has handed it out and the caller has not destroyed it.
+//! A handle is a number, not an address: the place of an entry in the table of handles, and how
+//! often the table has used the entry. So the library recognises every handle that it has not
+//! handed out, or that the caller has destroyed, and answers with an error.
+//!
+//! One rule of the interface remains the caller's duty: it does not destroy a handle while another
+//! thread uses it.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::handle_table::TABLE;
 use crate::error::{Answer, Error};
+
+/// A type of objects that have handles.
+pub trait Object: Send + Sync + 'static {
+    /// Distinguishes the handles of all types.
+    const KIND: Kind;
+}
+
+/// Types of objects. The numbers are less than 16, and none is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    Client = 1,
+    Topology,
+    Buffer,
+    Event,
+    Executable,
+    ExecuteContext,
+}
+
+impl Kind {
+    fn text(self) -> &'static str {
+        match self {
+            Kind::Client => "client",
+            Kind::Topology => "topology",
+            Kind::Buffer => "buffer",
+            Kind::Event => "event",
+            Kind::Executable => "executable",
+            Kind::ExecuteContext => "execute context",
+        }
+    }
+}
 
 /// A handle with a reference to its object. The caller gives the reference back when it destroys
 /// the handle.
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct Handle<T>(*const T);
+pub struct Handle<T>(u64, PhantomData<fn() -> T>);
 
 impl<T> Clone for Handle<T> {
     fn clone(&self) -> Self {
@@ -23,48 +60,99 @@ impl<T> Copy for Handle<T> {}
 
 impl<T> Handle<T> {
     /// No object.
-    pub const NULL: Handle<T> = Handle(std::ptr::null());
-
-    /// Hands a reference over to the caller.
-    pub fn of(object: Arc<T>) -> Handle<T> {
-        Handle(Arc::into_raw(object))
-    }
-
-    /// Lends an object to the caller, for as long as another object keeps a reference to it.
-    pub fn lent(object: &Arc<T>) -> Handle<T> {
-        Handle(Arc::as_ptr(object))
-    }
+    pub const NULL: Handle<T> = Handle(0, PhantomData);
 
     pub fn is_null(self) -> bool {
-        self.0.is_null()
+        self.0 == 0
+    }
+}
+
+impl<T: Object> Handle<T> {
+    /// Hands a reference over to the caller.
+    ///
+    /// # Errors
+    /// If there are more handles than a table can have.
+    pub fn of(object: Arc<T>) -> Answer<Handle<T>> {
+        let object = Arc::into_raw(object);
+        match TABLE.insert(T::KIND as u8, object.cast_mut().cast()) {
+            Some(number) => Ok(Handle(number, PhantomData)),
+            None => {
+                // SAFETY: the pointer is that of the line above, and no handle has it.
+                drop(unsafe { Arc::from_raw(object) });
+                Err(Error::exhausted("the caller has too many handles"))
+            }
+        }
+    }
+
+    fn pointer(self) -> Answer<*const T> {
+        TABLE.get(T::KIND as u8, self.0).map(|object| object.cast_const().cast()).ok_or_else(|| self.unknown())
+    }
+
+    #[cold]
+    fn unknown(self) -> Error {
+        Error::misuse(match self.is_null() {
+            true => "a handle is null".to_owned(),
+            false => format!("a handle is no {} of fusebox, or has been destroyed", T::KIND.text()),
+        })
     }
 
     /// Returns the object.
     pub fn get(&self) -> Answer<&T> {
-        // SAFETY: the rule of all handles.
-        unsafe { self.0.as_ref() }.ok_or_else(null)
+        let object = self.pointer()?;
+        // SAFETY: the table has the pointer from `of` for this type, with a reference to the
+        // object. The caller does not give the reference back during this call.
+        Ok(unsafe { &*object })
     }
 
     /// Returns a further reference to the object.
     pub fn shared(self) -> Answer<Arc<T>> {
-        self.get()?;
-        // SAFETY: the rule of all handles; the pointer comes from an `Arc`.
+        let object = self.pointer()?;
+        // SAFETY: as above; the pointer comes from an `Arc`.
         Ok(unsafe {
-            Arc::increment_strong_count(self.0);
-            Arc::from_raw(self.0)
+            Arc::increment_strong_count(object);
+            Arc::from_raw(object)
         })
     }
 
     /// Takes the caller's reference back. Has no effect on null.
-    pub fn destroy(self) {
-        if !self.is_null() {
-            // SAFETY: the rule of all handles; the caller destroys a handle once.
-            drop(unsafe { Arc::from_raw(self.0) });
+    ///
+    /// # Errors
+    /// If the caller has destroyed the handle already.
+    pub fn destroy(self) -> Answer {
+        if self.is_null() {
+            return Ok(());
         }
+        let object = TABLE.remove(T::KIND as u8, self.0).ok_or_else(|| self.unknown())?;
+        // SAFETY: the pointer comes from `of` for this type, and the table gives it back once.
+        drop(unsafe { Arc::from_raw(object.cast_const().cast::<T>()) });
+        Ok(())
     }
 }
 
-/// A handle of an object that another object owns.
+/// A handle that the library lends to callers, and destroys at the end of its own owner.
+pub struct Lent<T: Object>(Handle<T>);
+
+impl<T: Object> Lent<T> {
+    /// # Errors
+    /// The errors of [`Handle::of`].
+    pub fn of(object: Arc<T>) -> Answer<Lent<T>> {
+        Handle::of(object).map(Lent)
+    }
+
+    pub fn handle(&self) -> Handle<T> {
+        self.0
+    }
+}
+
+impl<T: Object> Drop for Lent<T> {
+    fn drop(&mut self) {
+        // This fails if the caller has destroyed the handle, although it was not the caller's.
+        _ = self.0.destroy();
+    }
+}
+
+/// A pointer to an object that another object owns. It is null, or the library has handed it out
+/// and the caller has not destroyed the owner.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Reference<T>(*const T);
@@ -96,11 +184,66 @@ impl<T> Reference<T> {
 
     /// Returns the object.
     pub fn get(&self) -> Answer<&T> {
-        // SAFETY: the rule of all handles.
-        unsafe { self.0.as_ref() }.ok_or_else(null)
+        // SAFETY: the rule of all references.
+        unsafe { self.0.as_ref() }.ok_or_else(|| Error::misuse("a handle is null"))
     }
 }
 
-fn null() -> Error {
-    Error::misuse("a handle is null")
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Handle, Kind, Lent, Object};
+
+    #[derive(Debug)]
+    struct Number(u32);
+    impl Object for Number {
+        const KIND: Kind = Kind::Topology;
+    }
+    #[derive(Debug)]
+    struct Other;
+    impl Object for Other {
+        const KIND: Kind = Kind::ExecuteContext;
+    }
+
+    #[test]
+    fn a_destroyed_handle_is_refused() {
+        let object = Arc::new(Number(7));
+        let handle = Handle::of(Arc::clone(&object)).unwrap();
+        assert_eq!((handle.get().unwrap().0, Arc::strong_count(&object)), (7, 2));
+        assert_eq!(Arc::strong_count(&handle.shared().unwrap()), 3);
+        handle.destroy().unwrap();
+        assert_eq!(Arc::strong_count(&object), 1);
+        for error in [handle.get().unwrap_err(), handle.shared().unwrap_err(), handle.destroy().unwrap_err()] {
+            assert!(error.message.ends_with("is no topology of fusebox, or has been destroyed"), "{error}");
+        }
+        // A later object may get the entry, but not the handle.
+        let later: Vec<Handle<Number>> = (0..100).map(|_| Handle::of(Arc::new(Number(8))).unwrap()).collect();
+        assert!(handle.get().is_err() && handle.destroy().is_err());
+        later.into_iter().for_each(|handle| handle.destroy().unwrap());
+    }
+
+    #[test]
+    fn null_and_handles_of_other_types_are_refused() {
+        let null = Handle::<Number>::NULL;
+        assert_eq!(null.get().unwrap_err().message, "a handle is null");
+        null.destroy().unwrap();
+        let handle = Handle::of(Arc::new(Other)).unwrap();
+        let wrong = Handle::<Number>(handle.0, std::marker::PhantomData);
+        assert!(wrong.get().is_err() && wrong.destroy().is_err() && handle.get().is_ok());
+        for bits in 0..64 {
+            let wrong = Handle::<Other>(handle.0 ^ (1 << bits), std::marker::PhantomData);
+            assert!(wrong.get().is_err(), "bit {bits}");
+        }
+        handle.destroy().unwrap();
+    }
+
+    #[test]
+    fn a_lent_handle_ends_with_its_owner() {
+        let lent = Lent::of(Arc::new(Number(9))).unwrap();
+        let handle = lent.handle();
+        assert_eq!(handle.get().unwrap().0, 9);
+        drop(lent);
+        assert!(handle.get().is_err());
+    }
 }

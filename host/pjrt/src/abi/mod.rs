@@ -5,12 +5,13 @@
 
 mod entry;
 mod handle;
+mod handle_table;
 mod named_value;
 mod types;
 
 pub(crate) use entry::arguments;
 pub use entry::{Arguments, Call, ErrorDestroy, ErrorForEachPayload, ErrorGetCode, ErrorMessage, ErrorObject};
 pub use entry::{entry, panic_message};
-pub use handle::{Handle, Reference};
+pub use handle::{Handle, Kind, Lent, Object, Reference};
 pub use named_value::{NamedValue, Value};
 pub use types::{Deleter, ExecuteOptions, Header, Holder, List, MemoryLayout, Program, Text, keep_static, read_struct};

@@ -63,16 +63,16 @@ impl Call for BufferToHostBuffer {
             Ok(array) => array,
             Err(error) if buffer.is_deleted() => return Err(error),
             Err(error) => {
-                self.event = Handle::of(Event::done(Err(error)));
+                self.event = Handle::of(Event::done(Err(error)))?;
                 return Ok(());
             }
         };
         if buffer.kind == BufferType::TOKEN {
-            self.event = Handle::of(Event::done(Ok(())));
+            self.event = Handle::of(Event::done(Ok(())))?;
             return Ok(());
         }
         let element = buffer.kind.element()?;
-        let usual = strides::dense(&buffer.dims, &buffer.minor_to_major, element.byte_size())?;
+        let usual = strides::dense(&buffer.dims, buffer.minor_to_major(), element.byte_size())?;
         let wanted = target_strides(self.layout, &buffer.dims, element.byte_size())?;
         let target = Target { start: self.target, bytes, dims: buffer.dims.clone(), element, usual, wanted };
         let event = Event::pending();
@@ -80,7 +80,7 @@ impl Call for BufferToHostBuffer {
         array.when_computed(move |bytes| {
             own.complete(bytes.map(|bytes| target.copy(&bytes)));
         });
-        self.event = Handle::of(event);
+        self.event = Handle::of(event)?;
         Ok(())
     }
 }
@@ -89,7 +89,7 @@ impl Call for BufferToHostBuffer {
 struct Target {
     start: *mut u8,
     bytes: usize,
-    dims: Box<[i64]>,
+    dims: Arc<[i64]>,
     element: ElementType,
     usual: Vec<i64>,
     /// Strides of the target, unless they are the usual ones.
@@ -149,7 +149,7 @@ impl Call for BufferCopyRawToHost {
         }
         // SAFETY: the caller's target has room for the bytes that it asks for.
         unsafe { std::ptr::copy_nonoverlapping(source.as_ptr(), self.target, source.len()) };
-        self.event = Handle::of(Event::done(Ok(())));
+        self.event = Handle::of(Event::done(Ok(())))?;
         Ok(())
     }
 }
@@ -161,7 +161,7 @@ impl Call for BufferCopyToDevice {
         let client = device.client()?;
         let memory = client.memories_of(device.number).first().copied();
         let memory = memory.ok_or_else(|| Error::internal("the device has no memory"))?;
-        self.copy = Handle::of(self.buffer.get()?.copy_to(memory.get()?)?);
+        self.copy = Handle::of(self.buffer.get()?.copy_to(memory.get()?)?)?;
         Ok(())
     }
 }
@@ -169,7 +169,7 @@ impl Call for BufferCopyToDevice {
 impl Call for BufferCopyToMemory {
     fn call(&mut self) -> Answer {
         self.copy = Handle::NULL;
-        self.copy = Handle::of(self.buffer.get()?.copy_to(self.memory.get()?)?);
+        self.copy = Handle::of(self.buffer.get()?.copy_to(self.memory.get()?)?)?;
         Ok(())
     }
 }
@@ -188,7 +188,7 @@ impl Call for BufferBitcast {
         target_strides(self.layout, dims, self.kind.element()?.byte_size())?;
         let array = buffer.client.machine.reinterpreted(&buffer.array()?, self.kind.element()?, dims)?;
         let contents = Contents::Array(array);
-        self.copy = Handle::of(Buffer::create(buffer.memory()?, self.kind, dims, contents)?);
+        self.copy = Handle::of(Buffer::create(buffer.memory()?, self.kind, dims.into(), contents)?)?;
         Ok(())
     }
 }

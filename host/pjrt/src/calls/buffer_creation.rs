@@ -161,8 +161,8 @@ impl Call for ClientBufferFromHostBuffer {
             (array, Event::done(Ok(())))
         };
         let memory = place(&client, self.device, self.memory)?;
-        self.buffer = Handle::of(Buffer::create(memory.get()?, self.kind, dims, Contents::Array(array))?);
-        self.done = Handle::of(done);
+        self.buffer = Handle::of(Buffer::create(memory.get()?, self.kind, dims.into(), Contents::Array(array))?)?;
+        self.done = Handle::of(done)?;
         Ok(())
     }
 }
@@ -238,10 +238,10 @@ impl Call for ClientCreateViewOfDeviceBuffer {
             // SAFETY: the caller's array is dense.
             (unsafe { copied(&client.machine, element, dims, (data, &usual), &usual) }?, Some(deletion))
         };
-        let buffer = Buffer::create(memory, self.kind, dims, Contents::Array(array))?;
+        let buffer = Buffer::create(memory, self.kind, dims.into(), Contents::Array(array))?;
         has_succeeded.store(true, Ordering::Release);
         drop(unused);
-        self.buffer = Handle::of(buffer);
+        self.buffer = Handle::of(buffer)?;
         Ok(())
     }
 }
@@ -256,7 +256,7 @@ impl Call for ClientCreateUninitializedBuffer {
         let bytes = zeroed(element_count(dims)? * element.byte_size())?;
         let array = client.machine.copied(element, dims, &bytes)?;
         let memory = place(&client, self.device, self.memory)?;
-        self.buffer = Handle::of(Buffer::create(memory.get()?, self.kind, dims, Contents::Array(array))?);
+        self.buffer = Handle::of(Buffer::create(memory.get()?, self.kind, dims.into(), Contents::Array(array))?)?;
         Ok(())
     }
 }
@@ -268,7 +268,7 @@ impl Call for ClientCreateErrorBuffer {
         let dims = self.dims.elements()?;
         let error = Error::new(Code(self.code), self.message.text()?);
         let memory = place(&client, Reference::NULL, self.memory)?;
-        self.buffer = Handle::of(Buffer::create(memory.get()?, self.kind, dims, Contents::Failed(error))?);
+        self.buffer = Handle::of(Buffer::create(memory.get()?, self.kind, dims.into(), Contents::Failed(error))?)?;
         Ok(())
     }
 }

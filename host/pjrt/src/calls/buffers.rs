@@ -35,8 +35,7 @@ arguments! {
 
 impl Call for BufferDestroy {
     fn call(&mut self) -> Answer {
-        self.buffer.destroy();
-        Ok(())
+        self.buffer.destroy()
     }
 }
 
@@ -72,7 +71,7 @@ impl Call for BufferDynamicDimensionIndices {
 
 impl Call for BufferGetMemoryLayout {
     fn call(&mut self) -> Answer {
-        self.layout = MemoryLayout::of(&self.buffer.get()?.minor_to_major);
+        self.layout = MemoryLayout::of(self.buffer.get()?.minor_to_major());
         Ok(())
     }
 }
@@ -124,7 +123,7 @@ impl Call for BufferIsOnCpu {
 
 impl Call for BufferReadyEvent {
     fn call(&mut self) -> Answer {
-        self.event = Handle::of(self.buffer.get()?.ready());
+        self.event = Handle::of(self.buffer.get()?.ready())?;
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use crate::abi::{Call, Handle, List, NamedValue, Reference, Text, arguments};
 use crate::client::{Client, ClientOptions, Device, Memory};
 use crate::error::{Answer, Error};
-use crate::topology::{PLATFORM, PLATFORM_VERSION, Topology};
+use crate::topology::{PLATFORM_VERSION, Topology};
 
 arguments! {
     /// The functions for several processes are garbage if there is one process, so they are not
@@ -58,22 +58,20 @@ impl Call for ClientCreate {
     fn call(&mut self) -> Answer {
         self.client = Handle::NULL;
         let given = self.options.elements()?.iter().map(NamedValue::read).collect::<Answer<Vec<_>>>()?;
-        self.client = Handle::of(Client::create(&ClientOptions::of(&given)?)?);
+        self.client = Handle::of(Client::create(&ClientOptions::of(&given)?)?)?;
         Ok(())
     }
 }
 
 impl Call for ClientDestroy {
     fn call(&mut self) -> Answer {
-        self.client.destroy();
-        Ok(())
+        self.client.destroy()
     }
 }
 
 impl Call for ClientPlatformName {
     fn call(&mut self) -> Answer {
-        self.client.get()?;
-        self.name = Text::of(PLATFORM);
+        self.name = Text::of(self.client.get()?.topology.platform.name());
         Ok(())
     }
 }
@@ -153,7 +151,7 @@ impl Call for ClientDefaultDeviceAssignment {
 
 impl Call for ClientTopologyDescription {
     fn call(&mut self) -> Answer {
-        self.topology = Handle::lent(&self.client.get()?.topology);
+        self.topology = self.client.get()?.topology_handle.handle();
         Ok(())
     }
 }

@@ -32,7 +32,7 @@ impl Call for ClientCompile {
         let program = unsafe { read_struct(self.program) }?;
         let options = self.options.bytes()?;
         let compiled = client.compiler.compile(program.code.bytes()?, &program.format.text()?, options)?;
-        self.executable = Handle::of(Loaded::of(client, compiled, options)?);
+        self.executable = Handle::of(Loaded::of(client, compiled, options)?)?;
         Ok(())
     }
 }
@@ -48,7 +48,7 @@ impl Call for ExecutableDeserializeAndLoad {
     fn call(&mut self) -> Answer {
         self.executable = Handle::NULL;
         let options = if self.options.is_absent() { None } else { Some(self.options.bytes()?) };
-        self.executable = Handle::of(Loaded::restored(self.client.shared()?, self.bytes.bytes()?, options)?);
+        self.executable = Handle::of(Loaded::restored(self.client.shared()?, self.bytes.bytes()?, options)?)?;
         Ok(())
     }
 }

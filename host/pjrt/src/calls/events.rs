@@ -25,8 +25,7 @@ arguments! {
 
 impl Call for EventDestroy {
     fn call(&mut self) -> Answer {
-        self.event.destroy();
-        Ok(())
+        self.event.destroy()
     }
 }
 
@@ -62,19 +61,19 @@ impl Call for EventOnReady {
         let event = self.event.shared()?;
         let callback = self.callback.ok_or_else(|| Error::misuse("the callback is null"))?;
         let argument = UserArgument(self.user_argument);
-        event.when_done(Box::new(move |outcome| {
+        event.when_done(move |outcome| {
             let UserArgument(argument) = { argument };
             let error = outcome.map_or_else(ErrorObject::of, |()| std::ptr::null_mut());
             // SAFETY: the caller registers a function for this argument, which is called once.
             unsafe { callback(error, argument) };
-        }));
+        });
         Ok(())
     }
 }
 
 impl Call for EventCreate {
     fn call(&mut self) -> Answer {
-        self.event = Handle::of(Event::pending());
+        self.event = Handle::of(Event::pending())?;
         Ok(())
     }
 }

@@ -75,15 +75,13 @@ arguments! {
 
 impl Call for ExecutableDestroy {
     fn call(&mut self) -> Answer {
-        self.executable.destroy();
-        Ok(())
+        self.executable.destroy()
     }
 }
 
 impl Call for LoadedDestroy {
     fn call(&mut self) -> Answer {
-        self.executable.destroy();
-        Ok(())
+        self.executable.destroy()
     }
 }
 
@@ -203,7 +201,7 @@ impl Call for ExecutableGetCompileOptions {
 impl Call for LoadedGetExecutable {
     fn call(&mut self) -> Answer {
         self.executable = Handle::NULL;
-        self.executable = Handle::of(self.loaded.shared()?);
+        self.executable = Handle::of(self.loaded.shared()?)?;
         Ok(())
     }
 }

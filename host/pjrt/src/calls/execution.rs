@@ -1,6 +1,6 @@
 //! Execution.
 
-use crate::abi::{Call, ExecuteOptions, Handle, Reference, arguments, read_struct};
+use crate::abi::{Call, ExecuteOptions, Handle, Kind, Object, Reference, arguments, read_struct};
 use crate::buffer::Buffer;
 use crate::client::Device;
 use crate::error::{Answer, Error};
@@ -9,6 +9,10 @@ use crate::executable::{Loaded, Run};
 
 /// Resources that a caller shares with custom calls. fusebox uses none of them.
 pub struct ExecuteContext;
+
+impl Object for ExecuteContext {
+    const KIND: Kind = Kind::ExecuteContext;
+}
 
 arguments! {
     /// The lists of arguments, of outputs and of events have one entry per device.
@@ -37,28 +41,33 @@ impl Call for LoadedExecute {
         if (self.arguments.is_null() && self.count > 0) || self.outputs.is_null() {
             return Err(Error::misuse("the lists of arguments or outputs are null"));
         }
-        let lists = (0..self.devices).map(|device| self.arguments_of(device)).collect::<Answer<Vec<_>>>()?;
         let not_donated = options.not_donated.elements()?;
-        let device = if self.device.is_null() { None } else { Some(self.device.get()?) };
-        let runs = match &lists[..] {
-            [arguments] => vec![loaded.run(device, arguments, not_donated)?],
-            lists => loaded.run_on_all(lists, not_donated)?,
-        };
-        for (device, Run { outputs, done }) in runs.into_iter().enumerate() {
-            for (number, output) in outputs.into_iter().enumerate() {
-                // SAFETY: the caller has a list for each device, which has room for all outputs.
-                unsafe { (*self.outputs.add(device)).add(number).write(Handle::of(output)) };
-            }
-            if !self.events.is_null() {
-                // SAFETY: the caller's list has room for an event per device.
-                unsafe { self.events.add(device).write(Handle::of(done)) };
-            }
+        if self.devices == 1 {
+            let device = if self.device.is_null() { None } else { Some(self.device.get()?) };
+            return self.deliver(0, loaded.run(device, &self.arguments_of(0)?, not_donated)?);
         }
-        Ok(())
+        let lists = (0..self.devices).map(|device| self.arguments_of(device)).collect::<Answer<Vec<_>>>()?;
+        let runs = loaded.run_on_all(&lists, not_donated)?;
+        runs.into_iter().enumerate().try_for_each(|(device, run)| self.deliver(device, run))
     }
 }
 
 impl LoadedExecute {
+    /// Hands the outputs and the event of a device over to the caller.
+    fn deliver(&self, device: usize, Run { outputs, done }: Run) -> Answer {
+        for (number, output) in outputs.into_iter().enumerate() {
+            let output = Handle::of(output)?;
+            // SAFETY: the caller has a list for each device, which has room for all outputs.
+            unsafe { (*self.outputs.add(device)).add(number).write(output) };
+        }
+        if !self.events.is_null() {
+            let done = Handle::of(done)?;
+            // SAFETY: the caller's list has room for an event per device.
+            unsafe { self.events.add(device).write(done) };
+        }
+        Ok(())
+    }
+
     /// Returns the arguments for a device.
     fn arguments_of(&self, device: usize) -> Answer<Vec<&Buffer>> {
         if self.count == 0 {
@@ -72,14 +81,13 @@ impl LoadedExecute {
 
 impl Call for ExecuteContextCreate {
     fn call(&mut self) -> Answer {
-        self.context = Handle::of(ExecuteContext.into());
+        self.context = Handle::of(ExecuteContext.into())?;
         Ok(())
     }
 }
 
 impl Call for ExecuteContextDestroy {
     fn call(&mut self) -> Answer {
-        self.context.destroy();
-        Ok(())
+        self.context.destroy()
     }
 }

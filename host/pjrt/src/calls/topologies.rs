@@ -3,7 +3,7 @@
 use crate::abi::{Call, Handle, Holder, List, NamedValue, Reference, Text, arguments};
 use crate::client::{ClientOptions, MEMORY_KINDS};
 use crate::error::{Answer, Error};
-use crate::topology::{DeviceDescription, MOST_DEVICES, PLATFORM, PLATFORM_VERSION, Topology};
+use crate::topology::{DeviceDescription, MOST_DEVICES, PLATFORM_VERSION, Platform, Topology};
 
 arguments! {
     TopologyCreate("PJRT_TopologyDescription_Create") {
@@ -35,28 +35,27 @@ arguments! {
 const KIND_NUMBERS: [i32; MEMORY_KINDS.len()] = [0, 1, 2];
 
 /// The beginning of serialised topologies.
-const MAGIC: &[u8] = b"fusebox topology 1\n";
+const MAGIC: &[u8] = b"fusebox topology 2\n";
 
 impl Call for TopologyCreate {
     fn call(&mut self) -> Answer {
         self.topology = Handle::NULL;
         let given = self.options.elements()?.iter().map(NamedValue::read).collect::<Answer<Vec<_>>>()?;
-        self.topology = Handle::of(Topology::of(ClientOptions::of(&given)?.devices).into());
+        let options = ClientOptions::of(&given)?;
+        self.topology = Handle::of(Topology::of(options.devices, options.platform).into())?;
         Ok(())
     }
 }
 
 impl Call for TopologyDestroy {
     fn call(&mut self) -> Answer {
-        self.topology.destroy();
-        Ok(())
+        self.topology.destroy()
     }
 }
 
 impl Call for TopologyPlatformName {
     fn call(&mut self) -> Answer {
-        self.topology.get()?;
-        self.name = Text::of(PLATFORM);
+        self.name = Text::of(self.topology.get()?.platform.name());
         Ok(())
     }
 }
@@ -78,8 +77,9 @@ impl Call for TopologyGetDeviceDescriptions {
 
 impl Call for TopologySerialize {
     fn call(&mut self) -> Answer {
-        let count = self.topology.get()?.descriptions().len() as u32;
-        self.holder = Holder::of([MAGIC, &count.to_le_bytes()].concat());
+        let topology = self.topology.get()?;
+        let count = topology.descriptions().len() as u32;
+        self.holder = Holder::of([MAGIC, &count.to_le_bytes(), topology.platform.name().as_bytes()].concat());
         Ok(())
     }
 }
@@ -87,13 +87,18 @@ impl Call for TopologySerialize {
 impl Call for TopologyDeserialize {
     fn call(&mut self) -> Answer {
         self.topology = Handle::NULL;
-        let count = self.bytes.bytes()?.strip_prefix(MAGIC).and_then(|rest| rest.try_into().ok());
-        let count = count.and_then(|bytes| i32::try_from(u32::from_le_bytes(bytes)).ok());
-        let count = count.filter(|&count| count <= MOST_DEVICES);
-        let count = count.ok_or_else(|| Error::invalid("these bytes are no topology of this version of fusebox"))?;
-        self.topology = Handle::of(Topology::of(count).into());
+        let topology = read(self.bytes.bytes()?);
+        let unknown = || Error::invalid("these bytes are no topology of this version of fusebox");
+        self.topology = Handle::of(topology.ok_or_else(unknown)?.into())?;
         Ok(())
     }
+}
+
+/// Reads a serialised topology.
+fn read(bytes: &[u8]) -> Option<Topology> {
+    let (count, name) = bytes.strip_prefix(MAGIC)?.split_first_chunk()?;
+    let count = i32::try_from(u32::from_le_bytes(*count)).ok().filter(|&count| count <= MOST_DEVICES)?;
+    Some(Topology::of(count, Platform::named(str::from_utf8(name).ok()?)?))
 }
 
 impl Call for TopologyAttributes {

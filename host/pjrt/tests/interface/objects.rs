@@ -87,6 +87,20 @@ fn a_topology_survives_its_bytes() {
 }
 
 #[test]
+fn a_destroyed_client_is_refused() {
+    let client = std::mem::ManuallyDrop::new(Client::new(1)).0;
+    let topology = call("Client_TopologyDescription", [client, GARBAGE]).unwrap()[1];
+    call("Client_Destroy", [client]).unwrap();
+    for failure in [
+        call("Client_Devices", [client, GARBAGE, GARBAGE]).unwrap_err(),
+        call("Client_Destroy", [client]).map(|_| [0; 3]).unwrap_err(),
+        call("TopologyDescription_PlatformName", [topology, GARBAGE, GARBAGE]).unwrap_err(),
+    ] {
+        assert!(failure.0 == 3 && failure.1.contains("has been destroyed"), "{failure:?}");
+    }
+}
+
+#[test]
 fn structs_may_be_shorter_or_longer_than_the_table_defines_them() {
     let client = Client::new(1);
     // A caller that is older lacks the field for the result, which must stay as it is.

@@ -1,9 +1,10 @@
-//! Random sequences of calls: valid ones, and ones that the interface lets the library refuse (null
-//! handles, deleted buffers and executables, wrong numbers of arguments, broken programs, structs
-//! of other sizes). The values of all buffers are known, so that each download is checked.
+//! Random sequences of calls: valid ones, and ones that the library refuses (handles that are null,
+//! destroyed or invented, deleted buffers and executables, wrong numbers of arguments, broken
+//! programs, structs of other sizes). The values of all buffers are known, so that each download is
+//! checked.
 //!
 //! `FUSEBOX_SEQUENCES` is the number of sequences, and `FUSEBOX_SEQUENCE_SEED` the seed of the
-//! first one. A destroyed handle is not passed again: the interface leaves that undefined.
+//! first one.
 
 use fusebox_core::random::SplitMix64;
 use fusebox_pjrt::NAMES;
@@ -11,12 +12,19 @@ use fusebox_pjrt::NAMES;
 use crate::caller::{Client, GARBAGE, at, call, call_sized, download, execute_without, function, is_deleted};
 use crate::executables::{ADDS, OPTIONS};
 
+/// Codes of errors.
+const INVALID_ARGUMENT: i32 = 3;
+const UNIMPLEMENTED: i32 = 12;
 /// Number of sequences without the environment variable.
 const SEQUENCES: u64 = 300;
 /// Number of calls of a sequence.
 const CALLS: u64 = 24;
 /// A sequence compiles a program once in so many calls.
 const COMPILES_ONE_IN: u64 = 2000;
+/// Number of destroyed handles that a caller remembers.
+const MOST_GONE: usize = 64;
+/// Prefixes of the functions whose first argument is a handle of a kind.
+const KINDS: [&str; 3] = ["PJRT_Buffer_", "PJRT_Event_", "PJRT_LoadedExecutable_"];
 
 /// A buffer that the caller has not destroyed.
 struct Buffer {
@@ -39,6 +47,8 @@ struct Caller<'c> {
     buffers: Vec<Buffer>,
     events: Vec<u64>,
     executables: Vec<Adding>,
+    /// Destroyed handles, with the numbers of their kinds in `KINDS`.
+    gone: Vec<(usize, u64)>,
 }
 
 impl Caller<'_> {
@@ -57,7 +67,7 @@ impl Caller<'_> {
     }
 
     fn step(&mut self) {
-        match self.below(16) {
+        match self.below(18) {
             0..3 => self.upload(),
             3 | 4 => self.download(),
             5 => self.delete(),
@@ -68,6 +78,7 @@ impl Caller<'_> {
             10..13 => self.execute(),
             13 => self.executable(),
             14 => self.nothing(),
+            15 | 16 => self.destroyed(),
             _ => self.short(),
         }
     }
@@ -90,9 +101,49 @@ impl Caller<'_> {
         if let Ok([event, buffer]) = self.client.upload(address, kind, &dims, &strides, semantics) {
             // A buffer may refer to the host's array until it is destroyed, and the event waits for
             // that.
-            call("Buffer_Destroy", [buffer]).unwrap();
+            self.give_back(0, buffer);
             call("Event_Await", [event]).unwrap();
-            call("Event_Destroy", [event]).unwrap();
+            self.give_back(1, event);
+        }
+    }
+
+    /// Destroys a handle and remembers it.
+    fn give_back(&mut self, kind: usize, handle: u64) {
+        let function = format!("{}Destroy", KINDS[kind]);
+        call(function.trim_start_matches("PJRT_"), [handle]).unwrap();
+        if self.gone.len() == MOST_GONE {
+            let oldest = self.below(MOST_GONE as u64) as usize;
+            self.gone.swap_remove(oldest);
+        }
+        self.gone.push((kind, handle));
+    }
+
+    /// Passes a handle to a function that must refuse it, because it is destroyed, belongs to an
+    /// object of another kind, or is invented.
+    fn destroyed(&mut self) {
+        let Some(&(kind, handle)) = self.gone.get(self.random.bits() as usize % self.gone.len().max(1)) else { return };
+        let handle = match self.below(4) {
+            0 => self.random.bits(),
+            1 => handle ^ 1 << self.below(64),
+            _ => handle,
+        };
+        let functions: Vec<&&str> = NAMES.iter().filter(|name| name.starts_with(KINDS[kind])).collect();
+        let name = functions[self.below(functions.len() as u64) as usize].trim_start_matches("PJRT_");
+        // An invented handle may be that of an object which exists.
+        let is_live = self.buffers.iter().map(|it| it.handle).chain(self.events.iter().copied());
+        let is_live = is_live.chain(self.executables.iter().map(|it| it.handle)).any(|it| it == handle);
+        if is_live || name == "Event_Create" || (handle == 0 && name.ends_with("Destroy")) {
+            return;
+        }
+        let mut fields = [0; 20];
+        fields[0] = handle;
+        let (code, message) = call_sized(name, 176, fields).unwrap_err();
+        assert!([INVALID_ARGUMENT, UNIMPLEMENTED].contains(&code), "{name}: {message}");
+        // An argument of an execution.
+        if let (0, Some(other)) = (kind, self.buffer()) {
+            let (other, executable) = (self.buffers[other].handle, self.executables[0].handle);
+            let failure = execute_without(executable, &[other, handle], 1, &[0]).unwrap_err();
+            assert_eq!(failure.0, INVALID_ARGUMENT, "{failure:?}");
         }
     }
 
@@ -118,7 +169,8 @@ impl Caller<'_> {
 
     fn destroy(&mut self) {
         let Some(at) = self.buffer() else { return };
-        call("Buffer_Destroy", [self.buffers.swap_remove(at).handle]).unwrap();
+        let handle = self.buffers.swap_remove(at).handle;
+        self.give_back(0, handle);
     }
 
     fn query(&mut self) {
@@ -165,7 +217,7 @@ impl Caller<'_> {
                 call("Event_IsReady", [event, GARBAGE]).unwrap();
             }
         }
-        call("Event_Destroy", [event]).unwrap();
+        self.give_back(1, event);
     }
 
     /// Executes a program on random buffers, with a wrong number of arguments in some cases.
@@ -221,7 +273,8 @@ impl Caller<'_> {
         call("LoadedExecutable_Delete", [self.executables[0].handle]).unwrap();
         self.executables[0].is_deleted = true;
         if self.executables.len() > 2 {
-            call("LoadedExecutable_Destroy", [self.executables.remove(0).handle]).unwrap();
+            let handle = self.executables.remove(0).handle;
+            self.give_back(2, handle);
         }
         let handle = self.client.compile(ADDS.as_bytes(), OPTIONS).unwrap();
         self.executables.push(Adding { handle, is_deleted: false });
@@ -253,10 +306,10 @@ impl Caller<'_> {
             if let (false, Some(values)) = (is_deleted, values) {
                 assert_eq!(download(handle).unwrap(), values);
             }
-            call("Buffer_Destroy", [handle]).unwrap();
+            self.give_back(0, handle);
         }
         for event in std::mem::take(&mut self.events) {
-            call("Event_Destroy", [event]).unwrap();
+            self.give_back(1, event);
         }
     }
 }
@@ -282,7 +335,8 @@ fn random_sequences_of_calls_are_answered() {
     let handle = client.compile(ADDS.as_bytes(), OPTIONS).unwrap();
     let executables = vec![Adding { handle, is_deleted: false }];
     let random = SplitMix64(0);
-    let mut caller = Caller { random, client: &client, buffers: Vec::new(), events: Vec::new(), executables };
+    let (buffers, events, gone) = (Vec::new(), Vec::new(), Vec::new());
+    let mut caller = Caller { random, client: &client, buffers, events, executables, gone };
     let first = asked_for("FUSEBOX_SEQUENCE_SEED").unwrap_or(1);
     for seed in first..first + asked_for("FUSEBOX_SEQUENCES").unwrap_or(SEQUENCES) {
         caller.random = SplitMix64(seed);
