@@ -16,8 +16,17 @@ use crate::{Outcome, Target, memory, mutate};
 
 /// Largest memory that the process may have needed. Artifacts have less than 100 KiB.
 const MOST_BYTES: u64 = 1 << 30;
+/// Approximate number of bytes of an artifact per instruction of its module.
+const BYTES_PER_INSTRUCTION: usize = 64;
+/// Number of instructions that take as long as the rest of a case.
+const FIXED_COST: usize = 10;
+
 /// The target for artifacts.
-pub struct Artifacts(Vec<Vec<u8>>);
+pub struct Artifacts {
+    artifacts: Vec<Vec<u8>>,
+    /// For each artifact, its weight in the choice, plus the weights of the artifacts before it.
+    weights: Vec<usize>,
+}
 
 impl Artifacts {
     /// Creates the target with the artifacts of the crate that reads them.
@@ -36,14 +45,38 @@ impl Artifacts {
             file.extension().is_some_and(|extension| extension == "mlirbc" || extension == "jax_export")
         });
         files.sort();
-        Ok(Artifacts(files.into_iter().map(std::fs::read).collect::<std::io::Result<_>>()?))
+        let artifacts = files.into_iter().map(std::fs::read).collect::<std::io::Result<Vec<Vec<u8>>>>()?;
+        let costs: Vec<usize> = artifacts.iter().map(|artifact| FIXED_COST + instructions(artifact)).collect();
+        let most = costs.iter().copied().max().unwrap_or_default();
+        let weights = costs.iter().scan(0, |sum, cost| {
+            *sum += most / cost;
+            Some(*sum)
+        });
+        Ok(Artifacts { weights: weights.collect(), artifacts })
     }
+
+    /// Chooses an artifact. The time of a case depends on the instructions of its module, and modules
+    /// have from two to thousands of them. So all artifacts get the same share of the time, and small
+    /// ones more cases.
+    fn pick(&self, random: &mut Random) -> &[u8] {
+        let at = random.below(self.weights.last().copied().unwrap_or_default());
+        let chosen = self.weights.partition_point(|&weight| weight <= at);
+        self.artifacts.get(chosen).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Returns the number of instructions of an artifact's module, or an estimate if it is no module.
+fn instructions(artifact: &[u8]) -> usize {
+    let module = converted(artifact, &mut Random::new(0, 0));
+    let count = module.map(|module| module.computations.iter().map(|it| it.instructions.len()).sum());
+    count.unwrap_or(artifact.len() / BYTES_PER_INSTRUCTION)
 }
 
 impl Target for Artifacts {
     fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
-        *input = random.pick(&self.0).cloned().unwrap_or_default();
-        damage(random, input, &self.0);
+        *input = self.pick(random).to_vec();
+        let other = self.pick(random);
+        damage(random, input, other);
         feeds(input)?;
         let outcome = match converted(input, random) {
             Ok(module) if verify(&module).is_ok() => written(&module)?,
@@ -60,8 +93,7 @@ impl Target for Artifacts {
 
 /// Changes a few bytes, or replaces a part by the part of another artifact at the same place.
 /// Artifacts of similar programs have similar parts at similar places.
-fn damage(random: &mut Random, input: &mut Vec<u8>, others: &[Vec<u8>]) {
-    let other = random.pick(others).map_or(&[][..], Vec::as_slice);
+fn damage(random: &mut Random, input: &mut Vec<u8>, other: &[u8]) {
     if !random.chance(4) {
         return mutate::bytes(random, input, other);
     }

@@ -90,10 +90,10 @@ impl<T: Object> Handle<T> {
 
     #[cold]
     fn unknown(self) -> Error {
-        Error::misuse(match self.is_null() {
-            true => "a handle is null".to_owned(),
-            false => format!("a handle is no {} of fusebox, or has been destroyed", T::KIND.text()),
-        })
+        if self.is_null() {
+            return Error::misuse("a handle is null");
+        }
+        Error::misuse(format!("a handle is no {} of fusebox, or has been destroyed", T::KIND.text()))
     }
 
     /// Returns the object.

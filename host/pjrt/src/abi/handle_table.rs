@@ -13,6 +13,7 @@ const FIRST: u64 = 256;
 const CHUNKS: usize = 24;
 /// Number of entries of all chunks.
 const ENTRIES: u64 = FIRST * ((1 << CHUNKS) - 1);
+const _: () = assert!(ENTRIES < 1 << PLACE_BITS);
 /// Bits of a number below its generation.
 const PLACE_BITS: u32 = 32;
 /// Bits of a number below its kind.
@@ -161,7 +162,6 @@ mod tests {
         }
         assert_eq!(position(ENTRIES - 1).0, CHUNKS - 1);
         assert_eq!(position(ENTRIES).0, CHUNKS);
-        assert!(ENTRIES <= 1 << PLACE_BITS);
     }
 
     #[test]

@@ -163,10 +163,10 @@ fn eigenvalues_of_a_complex_schur_form_have_the_order_of_lapack() {
         C::new(re as f64 - 3.0, im as f64 - 2.0)
     };
     let bytes = to_bytes(ElementType::C128, (0..n * n).map(|at| element(at / n, at % n)));
-    let (matrix, vector, status): ((_, &[usize]), (_, &[usize]), (_, &[usize])) =
-        ((ElementType::C128, &[n, n]), (ElementType::C128, &[n]), (S32, &[]));
-    let input = [(shape(ElementType::C128, &[n, n]), bytes)];
-    let results = [matrix, matrix, vector, status, status];
+    let (square, vector) = ([n, n], [n]);
+    let input = [(shape(ElementType::C128, &square), bytes)];
+    let matrix: (_, &[usize]) = (ElementType::C128, &square);
+    let results = [matrix, matrix, (ElementType::C128, &vector), (S32, &[]), (S32, &[])];
     let found = lapack(ElementType::C128, "gees", "mode = 86 : ui8, sort = 78 : ui8", &input, &results);
     // What LAPACK's `zgees` returns for this matrix.
     let values = [
