@@ -55,9 +55,9 @@ impl Artifacts {
         Ok(Artifacts { weights: weights.collect(), artifacts })
     }
 
-    /// Chooses an artifact. The time of a case depends on the instructions of its module, and modules
-    /// have from two to thousands of them. So all artifacts get the same share of the time, and small
-    /// ones more cases.
+    /// Chooses an artifact. The time of a case depends on the instructions of its module, and
+    /// modules have from two to thousands of them. So all artifacts get the same share of the time,
+    /// and small ones more cases.
     fn pick(&self, random: &mut Random) -> &[u8] {
         let at = random.below(self.weights.last().copied().unwrap_or_default());
         let chosen = self.weights.partition_point(|&weight| weight <= at);

@@ -168,7 +168,7 @@ fn eigenvalues_of_a_complex_schur_form_have_the_order_of_lapack() {
     let matrix: (_, &[usize]) = (ElementType::C128, &square);
     let results = [matrix, matrix, (ElementType::C128, &vector), (S32, &[]), (S32, &[])];
     let found = lapack(ElementType::C128, "gees", "mode = 86 : ui8, sort = 78 : ui8", &input, &results);
-    // What LAPACK's `zgees` returns for this matrix.
+    // LAPACK's `zgees` returns these eigenvalues for this matrix.
     let values = [
         C::new(-4.959674541622, -1.965255494565),
         C::new(-2.068851461976, -4.497134607354),
