@@ -2,7 +2,14 @@
 # Sets up what is missing, builds fusebox and runs a fusion: softmax's numerator over 4 x 1000 numbers.
 set -euo pipefail
 cd "$(dirname "$0")"
+# The runtime needs a linker and none of the packages, so it is compiled while they are installed.
+early=
+if ! ./setup.sh --check && command -v cc >/dev/null; then
+  cargo build --release -p fusebox-run &
+  early=$!
+fi
 ./setup.sh
+if [ -n "$early" ]; then wait "$early"; fi
 cargo build --release -p fusebox
 echo
 cat examples/softmax_numerator.hlo

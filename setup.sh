@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what fusebox needs and this machine lacks: LLVM and MLIR 22 from Debian's packages, and
 # NVIDIA's ptxas (from PyPI, into .tools/), with which tests check PTX. Safe to run again: what is
-# there already is left alone.
+# there already is left alone. `./setup.sh --check` installs nothing: it fails if a package is missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -12,6 +12,7 @@ missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
 done
+if [ "${1:-}" = --check ]; then exit $((${#missing[@]} > 0)); fi
 if [ ${#missing[@]} -gt 0 ]; then
   as_root=()
   if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
