@@ -163,12 +163,15 @@ impl<'s> Indexed<'s, '_> {
         })
     }
 
-    /// Whether `count` copies of a loop's body are few enough to be worth the code size.
+    /// Whether `count` copies of a loop's body are few enough to be worth the code size. A long
+    /// inner loop over vectors takes so much longer than one iteration of the loop around it that a
+    /// copy gains nothing, and its body has many operations.
     fn may_be_copied(&self, op: &Operation, count: i64) -> bool {
         let known = |value| self.index(value).ok().and_then(|ix| self.tracker.algebra.as_constant(ix));
         let Contents { operations, has_loop, long_loops } = Contents::of(op, &known);
         let most = if has_loop { self.target.most_nested } else { MOST_UNROLLED };
-        operations.saturating_mul(count) <= most
+        (long_loops == 0 || !self.holds_vectors(op))
+            && operations.saturating_mul(count) <= most
             && long_loops.saturating_mul(count).saturating_mul(self.copies) <= self.target.most_long_loops
     }
 
