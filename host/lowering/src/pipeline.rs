@@ -6,7 +6,8 @@ use fusebox_core::ir;
 
 use crate::batch::BatchModule;
 use crate::error::LoweringError;
-use crate::llvm::{FileKind, Machine, Module};
+use crate::llvm::{FileKind, Machine, Module, are_loops_vectorised};
+use crate::optimize::{FunctionPasses, Passes};
 use crate::stages::{self, KernelFunctions};
 use crate::targets::{Lowering, TargetInfo};
 use crate::verify::{invalid, verify, verify_stage};
@@ -226,7 +227,7 @@ fn generate(
     }
     batch.llvm().verify().map_err(LoweringError::Llvm)?;
     if stages.optimises() {
-        machine.optimize(batch.llvm(), &info.passes).map_err(LoweringError::Llvm)?;
+        optimised(batch.llvm(), machine, &info.passes).map_err(LoweringError::Llvm)?;
         for function in batch.add_vector_math()? {
             machine.optimize_function(batch.llvm(), function, optimize::STRAIGHT).map_err(LoweringError::Llvm)?;
         }
@@ -250,4 +251,16 @@ fn generate(
     let bytes = machine.emit(module, FileKind::Object).map_err(LoweringError::Llvm)?;
     symbols::check(&bytes)?;
     Ok(Code::Object { bytes, sites: batch.into_sites() })
+}
+
+/// Runs LLVM's passes. Returns LLVM's message as the error.
+fn optimised(module: &Module, machine: &Machine, passes: &Passes) -> Result<(), String> {
+    machine.optimize(module, &passes.first)?;
+    if let Some(FunctionPasses { vectorising, vectorised }) = &passes.of_functions {
+        for function in module.functions() {
+            let passes = if are_loops_vectorised(function) { vectorised } else { vectorising };
+            machine.optimize_function(module, function, passes)?;
+        }
+    }
+    passes.last.as_ref().map_or(Ok(()), |last| machine.optimize(module, last))
 }

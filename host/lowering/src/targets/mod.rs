@@ -18,6 +18,7 @@ use fusebox_core::ir::{Float, MatrixProduct};
 use crate::Code;
 use crate::error::LoweringError;
 use crate::llvm::{self, Module, Val};
+use crate::optimize::Passes;
 
 pub use lowering::Lowering;
 
@@ -208,8 +209,8 @@ pub(crate) struct TargetInfo {
     pub(crate) ptx: Option<nvptx::Ptx>,
     /// Properties of GPU kernels in LLVM, `None` for other targets.
     pub(crate) gpu: Option<GpuCode>,
-    /// LLVM's passes, in its notation.
-    pub(crate) passes: String,
+    /// LLVM's passes.
+    pub(crate) passes: Passes,
     /// Alignment of buffers in bytes.
     pub(crate) buffer_alignment: u64,
     /// Whether several modules can be loaded as one program.
@@ -390,7 +391,7 @@ fn gpu() -> TargetInfo {
     TargetInfo {
         runner: None,
         form: Form::Kernel,
-        passes: "default<O3>".into(),
+        passes: Passes::of_modules("default<O3>"),
         buffer_alignment: 256,
         several_modules: false,
         index_bits: 32,
