@@ -40,7 +40,37 @@ pub trait Analysis: Any + Send + Sync + Sized {
 /// Cached results of analyses, at most one of each type. A clone of a fusion starts without cached
 /// results, because the clone may be changed.
 #[derive(Default)]
-struct Found(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
+struct Found {
+    succeeded: SharedAnalyses,
+    /// Declines are not shared, because their reasons contain the names of instructions.
+    declined: Cached,
+}
+
+/// The results of analyses that succeeded. Fusions with equal canonical text can share these
+/// results, see [`Fusion::share_analyses`].
+#[derive(Clone, Default)]
+pub struct SharedAnalyses(Arc<Cached>);
+
+/// At most one value of each type.
+#[derive(Default)]
+struct Cached(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
+
+impl Cached {
+    fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        values.iter().find_map(|value| Arc::clone(value).downcast().ok())
+    }
+
+    fn add<T: Any + Send + Sync>(&self, value: Arc<T>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+    }
+}
+
+impl fmt::Debug for SharedAnalyses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedAnalyses")
+    }
+}
 
 impl Clone for Found {
     fn clone(&self) -> Self {
@@ -82,13 +112,28 @@ impl Fusion {
     /// Returns the result of an analysis. The first call computes and caches the result, so call
     /// this method only after the fusion is complete.
     pub fn analysis<A: Analysis>(&self) -> Arc<Result<A, Decline>> {
-        let found = || self.found.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = found().iter().find_map(|known| Arc::clone(known).downcast().ok());
-        known.unwrap_or_else(|| {
+        let Found { succeeded, declined } = &self.found;
+        succeeded.0.get().or_else(|| declined.get()).unwrap_or_else(|| {
             let new = Arc::new(A::of(self));
-            found().push(new.clone());
+            if new.is_ok() {
+                succeeded.0.add(new.clone())
+            } else {
+                declined.add(new.clone())
+            }
             new
         })
+    }
+
+    /// Returns the results of analyses of this fusion, for fusions that share them.
+    pub fn analyses(&self) -> SharedAnalyses {
+        self.found.succeeded.clone()
+    }
+
+    /// Makes this fusion share the results of another fusion's analyses, past and future. The
+    /// canonical texts of both fusions must be equal. Then both have the same instructions with the
+    /// same ids.
+    pub fn share_analyses(&mut self, analyses: &SharedAnalyses) {
+        self.found.succeeded = analyses.clone();
     }
 
     /// Returns the id of the fused computation in [`Fusion::module`].

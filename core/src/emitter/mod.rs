@@ -25,7 +25,7 @@ pub use candidate::{Bid, Candidate};
 pub use check::{PlanFault, PlannedOutput, check_plan, check_visits};
 pub use claim::{Claim, HeroPlace, Parts, Pass};
 pub use emitter_trait::{Emitter, Registration};
-pub use fusion::{Analysis, Fusion};
+pub use fusion::{Analysis, Fusion, SharedAnalyses};
 pub use interface::{
     Configuration, Decline, Descriptor, EmitError, Kernel, KernelCode, KernelKind, StaticDescriptor, SubgraphCall,
     SubgraphKind, Verdict,

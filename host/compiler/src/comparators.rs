@@ -6,6 +6,7 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ComputationId, Module, Op};
 use fusebox_edit::{calling, with_callees};
 use fusebox_lowering::{Code, Runner, Target};
+use fusebox_plugins::KnownPlans;
 use fusebox_runtime::HostKernel;
 
 use crate::kernels::KernelUnit;
@@ -45,8 +46,8 @@ pub fn compile(module: &Module, comparator: ComputationId, options: &Options) ->
     };
     let fusion = Fusion::new(SYMBOL, alone).ok_or_else(no_kernel)?;
     let unit = KernelUnit { fusion, uses: vec![computation.name.clone()], kept: 0 };
-    let selected =
-        select(&unit, &options).map_err(|why| CompileError::at_computation(module, computation, why.to_string()))?;
+    let selected = select(&unit, &options, &KnownPlans::default())
+        .map_err(|why| CompileError::at_computation(module, computation, why.to_string()))?;
     if selected.plan.launch.blocks != 1 {
         let message = format!("a comparator is launched with {} blocks", selected.plan.launch.blocks);
         return Err(CompileError::Internal { phase: Phase::Plan.name(), message });

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Fusion, Verdict, check_plan};
 use fusebox_core::hlo::Opcode;
-use fusebox_plugins::{Fingerprint, LoadedEmitter, Override, Ranked, Registry};
+use fusebox_plugins::{Fingerprint, LoadedEmitter, Override, PlansOfForm, Ranked, Registry, select_known};
 use fusebox_prediction::Prediction;
 
 /// The emitters to choose from, and the choices of the user and of tuning.
@@ -96,7 +96,7 @@ impl Emitters {
 }
 
 /// Predicts the time of a fusion's kernel from the plan of emitter `number`. Without a number, uses
-/// the plan of the best emitter that plans the fusion.
+/// the plan of the best emitter that plans the fusion. Asks only for plans that are not known.
 ///
 /// # Errors
 /// Returns a message if the emitter declines, or if its plan is wrong.
@@ -105,21 +105,22 @@ pub fn planned(
     device: &DeviceDescription,
     emitters: &Emitters,
     number: Option<usize>,
+    known: &PlansOfForm,
 ) -> Result<Prediction, String> {
     let all = emitters.registry.emitters();
     let plan = |ranked: Ranked| {
         let (plan, prediction) =
-            ask(|| ranked.plan(&all[ranked.emitter], fusion, device)).map_err(|e| e.to_string())?;
+            ask(|| ranked.plan(&all[ranked.emitter], fusion, device, known)).map_err(|e| e.to_string())?;
         check_plan(&plan, fusion, device).map_err(|fault| format!("the plan is wrong: {fault}"))?;
         Ok(prediction)
     };
     if let Some(number) = number {
-        return match ask(|| all[number].consider(fusion, device)).map_err(|e| e.to_string())? {
+        return match ask(|| known.verdict(number, &all[number], fusion, device)).map_err(|e| e.to_string())? {
             Verdict::Decline(decline) => Err(format!("it declines its own bid: {}", decline.reason)),
             verdict => plan(Ranked::new(number, &verdict)),
         };
     }
-    let selection = ask(|| fusebox_plugins::select(&emitters.registry, fusion, device, &[]));
+    let selection = ask(|| select_known(&emitters.registry, fusion, device, &[], known));
     let order = selection.map_err(|e| e.to_string())?.order;
     let first = order.into_iter().map(plan).find_map(|planned: Result<Prediction, String>| planned.ok());
     first.ok_or_else(|| format!("no emitter plans fusion {}", fusion.name))

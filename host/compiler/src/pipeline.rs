@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use fusebox_core::device::NarrowProducts;
 use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with};
 use fusebox_lowering::{Code, Composite, Runner, Target};
+use fusebox_plugins::KnownPlans;
 use fusebox_runtime::{CodeImage, Executable, HostOp, TILES_OF_BF16, TILES_OF_INT8};
 
 use crate::fuse::{BidRecord, Claims, Cut, FusionOutcome, Reason};
@@ -61,9 +62,10 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
     let mut compilation = Compilation::default();
     let module = source.parse()?;
     dump_hlo(options, Phase::Parse, &module)?;
-    let module = simplify(module, options)?;
-    compilation.fused = fused(module, options, &mut compilation)?;
-    finish(compilation, options, begin)
+    let known = KnownPlans::default();
+    let module = simplify(module, options, &known)?;
+    compilation.fused = fused(module, options, &known, &mut compilation)?;
+    finish(compilation, options, &known, begin)
 }
 
 /// Compiles a module that has fusions: runs the phases after [`Step::Fuse`](crate::Step::Fuse).
@@ -71,12 +73,17 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
 /// # Errors
 /// If [`compile`] fails.
 pub fn compile_fused(fused: Module, options: &Options) -> Result<Compilation, CompileError> {
-    finish(Compilation { fused, ..Compilation::default() }, options, Instant::now())
+    finish(Compilation { fused, ..Compilation::default() }, options, &KnownPlans::default(), Instant::now())
 }
 
-fn finish(mut compilation: Compilation, options: &Options, begin: Instant) -> Result<Compilation, CompileError> {
+fn finish(
+    mut compilation: Compilation,
+    options: &Options,
+    known: &KnownPlans,
+    begin: Instant,
+) -> Result<Compilation, CompileError> {
     if options.until > Phase::Fuse {
-        select_emitters(&mut compilation, options)?;
+        select_emitters(&mut compilation, options, known)?;
     }
     if options.until >= Phase::Emit {
         let schedule = lowered(&mut compilation, options)?;
@@ -90,9 +97,9 @@ fn finish(mut compilation: Compilation, options: &Options, begin: Instant) -> Re
     Ok(compilation)
 }
 
-fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileError> {
+fn simplify(mut module: Module, options: &Options, known: &KnownPlans) -> Result<Module, CompileError> {
     let mut before = if options.dump.is_active() { shortened_hlo(&module) } else { Vec::new() };
-    let mut claims = Claims::new(&options.device, &options.emitters);
+    let mut claims = Claims::new(&options.device, &options.emitters, known);
     for (number, passes::Pass { name, .. }) in passes::PASSES.iter().enumerate() {
         options.progress.tell(Advance::Pass(number + 1, passes::PASSES.len(), name));
         steps::pass(number, &mut module, &mut claims, options)?;
@@ -110,23 +117,28 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
     Ok(module)
 }
 
-fn fused(mut module: Module, options: &Options, compilation: &mut Compilation) -> Result<Module, CompileError> {
+fn fused(
+    mut module: Module,
+    options: &Options,
+    known: &KnownPlans,
+    compilation: &mut Compilation,
+) -> Result<Module, CompileError> {
     FusionOutcome {
         bids: compilation.bids,
         reasons: compilation.reasons,
         cuts: compilation.cuts,
         warnings: compilation.warnings,
-    } = steps::fuse(&mut module, options)?;
+    } = steps::fuse(&mut module, options, known)?;
     dump_hlo(options, Phase::Fuse, &module)?;
     Ok(module)
 }
 
-fn select_emitters(compilation: &mut Compilation, options: &Options) -> Result<(), CompileError> {
+fn select_emitters(compilation: &mut Compilation, options: &Options, known: &KnownPlans) -> Result<(), CompileError> {
     let units = kernels::collect(&compilation.fused).units;
     let steps = if options.until > Phase::Emit { STEPS } else { 1 };
     options.progress.tell(Advance::Begun(steps * units.len()));
     for unit in &units {
-        let selected = select(unit, options).map_err(|error| error.about(&unit.fusion))?;
+        let selected = select(unit, options, known).map_err(|error| error.about(&unit.fusion))?;
         dump_selected(&selected, options)?;
         compilation.warnings.extend(selected.failures.iter().map(ToString::to_string));
         compilation.kernels.push(selected);

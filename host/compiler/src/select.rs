@@ -5,8 +5,8 @@ use fusebox_core::emitter::{Configuration, Descriptor, Fusion, Kernel, KernelCod
 use fusebox_core::ir::Function;
 use fusebox_lowering::LoweringError;
 use fusebox_plugins::{
-    Fingerprint, LoadedEmitter, Origin, Outcome, Override, Produced, Ranked, Selection, Subject, Unfinished,
-    produce_planned,
+    Fingerprint, KnownPlans, LoadedEmitter, Origin, Outcome, Override, Produced, Ranked, Selection, Subject,
+    Unfinished, produce_planned, select_known,
 };
 use fusebox_prediction::{Prediction, is_better_alone, predict};
 
@@ -53,16 +53,19 @@ fn text(functions: &[Function]) -> String {
     functions.iter().map(Function::to_string).collect()
 }
 
-/// Asks every emitter, and returns the plan and kernel of the best one that succeeds.
-pub fn select(unit: &KernelUnit, options: &Options) -> Result<Selected, CompileError> {
+/// Asks every emitter whose answer is not known, and returns the plan and kernel of the best one
+/// that succeeds.
+pub fn select(unit: &KernelUnit, options: &Options, known: &KnownPlans) -> Result<Selected, CompileError> {
     let Options { device, emitters, .. } = options;
-    let selection = ask(|| fusebox_plugins::select(&emitters.registry, &unit.fusion, device, &emitters.overrides));
+    let mut unit = unit.clone();
+    let known = known.of(&mut unit.fusion);
+    let selection = ask(|| select_known(&emitters.registry, &unit.fusion, device, &emitters.overrides, &known));
     let mut selection = selection.map_err(|error| Box::new(error.into()))?;
     let fingerprint = (!emitters.tuned.is_empty()).then(|| Fingerprint::of(&unit.fusion));
     if let Some(Tuned { emitter, knobs, spec }) = fingerprint.and_then(|it| emitters.tuned.get(&it)) {
         selection.prefer(*emitter, knobs, &format!("tuned: `fusebox tune` chose `{spec}`"));
     }
-    first_from(0, unit.clone(), selection, Vec::new(), options)
+    first_from(0, unit, selection, Vec::new(), options)
 }
 
 /// Returns the kernel of a later emitter in place of a kernel that cannot be compiled.
@@ -95,7 +98,11 @@ fn first_from(
         let emitter = &options.emitters.registry.emitters()[ranked.emitter];
         match deliver(emitter, ranked, &unit, options)? {
             Ok((plan, functions)) => {
-                let prediction = predict(&plan, &unit.fusion, &options.device);
+                let known = ranked.planned.as_ref().and_then(|planned| planned.as_ref().ok());
+                let prediction = match known.filter(|(known, _)| *known == plan) {
+                    Some((_, prediction)) => prediction.clone(),
+                    None => predict(&plan, &unit.fusion, &options.device),
+                };
                 let emitter = emitter.descriptor().clone();
                 return Ok(Selected { unit, selection, place, emitter, plan, prediction, functions, failures });
             }

@@ -2,6 +2,7 @@
 
 use fusebox_core::hlo::{Module, verify};
 use fusebox_edit::EditError;
+use fusebox_plugins::KnownPlans;
 
 use crate::fuse::{self, Claims, FusionOutcome};
 use crate::passes::PASSES;
@@ -39,9 +40,12 @@ impl Step {
     /// # Errors
     /// If the module is not supported.
     pub fn apply(self, module: &mut Module, options: &Options) -> Result<(), CompileError> {
+        let known = KnownPlans::default();
         match self {
-            Step::Pass(number) => pass(number, module, &mut Claims::new(&options.device, &options.emitters), options),
-            Step::Fuse => fuse(module, options).map(|_| ()),
+            Step::Pass(number) => {
+                pass(number, module, &mut Claims::new(&options.device, &options.emitters, &known), options)
+            }
+            Step::Fuse => fuse(module, options, &known).map(|_| ()),
         }
     }
 }
@@ -58,11 +62,12 @@ pub fn pass(number: usize, module: &mut Module, claims: &mut Claims, options: &O
     if is_verified { check(module, Phase::Passes, name) } else { Ok(()) }
 }
 
-pub fn fuse(module: &mut Module, options: &Options) -> Result<FusionOutcome, CompileError> {
+/// Fuses instructions. Adds the plans of emitters to `known`.
+pub fn fuse(module: &mut Module, options: &Options, known: &KnownPlans) -> Result<FusionOutcome, CompileError> {
     let most = options.target.most_buffers();
     let internal = |fault: EditError| CompileError::Internal { phase: Phase::Fuse.name(), message: fault.to_string() };
     wide::split(module, most).map_err(internal)?;
-    let outcome = fuse::run(module, &options.device, &options.emitters).map_err(internal)?;
+    let outcome = fuse::run(module, &options.device, &options.emitters, known).map_err(internal)?;
     options.departures.planted.in_module(Step::Fuse.name(), module);
     if options.departures.is_verified() {
         check(module, Phase::Fuse, Step::Fuse.name())?;

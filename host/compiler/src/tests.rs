@@ -21,7 +21,9 @@ fn passes() {
     check("passes", |module, device, text| {
         let pass = said(text, "pass");
         let found = PASSES.iter().find(|it| it.name == pass).unwrap_or_else(|| panic!("no pass {pass}"));
-        found.apply(module, &mut fuse::Claims::new(device, &emitters), true).map_err(|error| error.to_string())
+        found
+            .apply(module, &mut fuse::Claims::new(device, &emitters, &fusebox_plugins::KnownPlans::default()), true)
+            .map_err(|error| error.to_string())
     });
 }
 
@@ -29,7 +31,9 @@ fn passes() {
 fn fused() {
     let emitters = Emitters::bundled();
     check("fuse", |module, device, _| {
-        fuse::run(module, device, &emitters).map(|_| ()).map_err(|fault| fault.to_string())
+        fuse::run(module, device, &emitters, &fusebox_plugins::KnownPlans::default())
+            .map(|_| ())
+            .map_err(|fault| fault.to_string())
     });
 }
 

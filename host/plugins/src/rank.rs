@@ -12,13 +12,14 @@
 use std::cmp::{Ordering, Reverse};
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Configuration, Fusion, Plan, Verdict, check_visits};
+use fusebox_core::emitter::{Configuration, Fusion, Verdict, check_visits};
 use fusebox_core::hlo::Opcode;
 use fusebox_core::times::microseconds;
-use fusebox_prediction::{Prediction, order, predict};
+use fusebox_prediction::{order, predict};
 use semver::Version;
 
 use crate::failure::{Failure, FailureKind, Stage};
+use crate::known_plans::{PlanWithPrediction, PlansOfForm};
 use crate::loaded_emitter::LoadedEmitter;
 
 /// An emitter that accepts a fusion.
@@ -32,7 +33,7 @@ pub struct Ranked {
     pub knobs: Configuration,
     /// The emitter's plan without knobs, and the prediction for this plan. Only the plan's visits
     /// are checked. `None` if there was no other plan to compare with.
-    pub planned: Option<Result<(Plan, Prediction), Failure>>,
+    pub planned: Option<Result<PlanWithPrediction, Failure>>,
 }
 
 impl Ranked {
@@ -47,7 +48,7 @@ impl Ranked {
         self.planned.as_ref()?.as_ref().err()
     }
 
-    /// Returns the plan and its prediction. Asks for the plan if there is none yet.
+    /// Returns the plan and its prediction. Asks for the plan if it is not known yet.
     ///
     /// # Errors
     /// If the emitter fails, or the visits of its plan are wrong.
@@ -56,15 +57,18 @@ impl Ranked {
         emitter: &LoadedEmitter,
         fusion: &Fusion,
         device: &DeviceDescription,
-    ) -> Result<(Plan, Prediction), Failure> {
+        known: &PlansOfForm,
+    ) -> Result<PlanWithPrediction, Failure> {
         if let Some(planned) = &self.planned {
             return planned.clone();
         }
-        let plan = emitter.plan(fusion, device, &Configuration::default())?;
-        check_visits(&plan, fusion)
-            .map_err(|fault| emitter.failure(Stage::Plan, fusion, FailureKind::Plan(Box::new(fault))))?;
-        let prediction = predict(&plan, fusion, device);
-        Ok((plan, prediction))
+        known.plan(self.emitter, fusion, || {
+            let plan = emitter.plan(fusion, device, &Configuration::default())?;
+            check_visits(&plan, fusion)
+                .map_err(|fault| emitter.failure(Stage::Plan, fusion, FailureKind::Plan(Box::new(fault))))?;
+            let prediction = predict(&plan, fusion, device);
+            Ok((plan, prediction))
+        })
     }
 
     /// Returns the reason for the emitter's position as text.
@@ -91,7 +95,7 @@ impl Ranked {
     fn computes_one_by_one(&self, emitters: &[LoadedEmitter], fusion: &Fusion) -> bool {
         let emitter = &emitters[self.emitter];
         let is_wanted = |opcode: Opcode| emitter.heroes().contains(&opcode) || emitter.anchors().contains(&opcode);
-        let visits_nothing = |planned: &Result<(Plan, Prediction), Failure>| {
+        let visits_nothing = |planned: &Result<PlanWithPrediction, Failure>| {
             planned.as_ref().is_ok_and(|(plan, _)| plan.visits.is_empty())
         };
         self.planned.as_ref().is_some_and(visits_nothing)
@@ -109,10 +113,11 @@ pub(crate) fn rank(
     mut takers: Vec<Ranked>,
     fusion: &Fusion,
     device: &DeviceDescription,
+    known: &PlansOfForm,
 ) -> Vec<Ranked> {
     if takers.iter().filter(|taker| !taker.on_request).count() > 1 {
         for taker in takers.iter_mut().filter(|taker| !taker.on_request) {
-            taker.planned = Some(taker.plan(&emitters[taker.emitter], fusion, device));
+            taker.planned = Some(taker.plan(&emitters[taker.emitter], fusion, device, known));
         }
     }
     let of_any = |it: &Ranked| it.computes_one_by_one(emitters, fusion);

@@ -5,6 +5,7 @@ use fusebox_core::emitter::{Configuration, Fusion, KernelKind, Verdict};
 
 use crate::choice::Override;
 use crate::failure::Failure;
+use crate::known_plans::PlansOfForm;
 use crate::loaded_emitter::LoadedEmitter;
 use crate::rank::{Ranked, rank};
 use crate::registry::Registry;
@@ -108,13 +109,28 @@ pub fn select(
     device: &DeviceDescription,
     overrides: &[Override],
 ) -> Result<Selection, SelectError> {
+    select_known(registry, fusion, device, overrides, &PlansOfForm::of(fusion))
+}
+
+/// Does the same as [`select`], but does not ask for verdicts and plans that are known.
+///
+/// # Errors
+/// The errors of [`select`].
+pub fn select_known(
+    registry: &Registry,
+    fusion: &Fusion,
+    device: &DeviceDescription,
+    overrides: &[Override],
+    known: &PlansOfForm,
+) -> Result<Selection, SelectError> {
     let emitters = registry.emitters();
-    let verdicts: Vec<_> = emitters.iter().map(|emitter| emitter.consider(fusion, device)).collect();
+    let numbered = emitters.iter().enumerate();
+    let verdicts: Vec<_> = numbered.map(|(number, emitter)| known.verdict(number, emitter, fusion, device)).collect();
     let taker = |(number, verdict): (usize, &Result<Verdict, Failure>)| {
         verdict.as_ref().ok().filter(|verdict| verdict.accepts()).map(|verdict| Ranked::new(number, verdict))
     };
     let takers = verdicts.iter().enumerate().filter_map(taker).collect();
-    let mut order = rank(emitters, takers, fusion, device);
+    let mut order = rank(emitters, takers, fusion, device, known);
     let all = order.clone();
 
     let kind = first_planned(&order).map(|it| emitters[it.emitter].descriptor().kind.clone());

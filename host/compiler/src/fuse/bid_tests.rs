@@ -97,7 +97,10 @@ fn fused(emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRecord>) {
 
 fn fused_of(program: &str, emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRecord>) {
     let mut module = parse_module(program, "test.hlo").unwrap();
-    let records = super::run(&mut module, &DeviceDescription::cpu(1), emitters).unwrap().bids;
+    let records =
+        super::run(&mut module, &DeviceDescription::cpu(1), emitters, &fusebox_plugins::KnownPlans::default())
+            .unwrap()
+            .bids;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     (fusions_of(&module), records)
 }
@@ -213,7 +216,10 @@ ENTRY main {
 }";
     let mut module = parse_module(text, "test.hlo").unwrap();
     let emitters = emitters(TestBidder { wanted, accepts: true });
-    let records = super::run(&mut module, &DeviceDescription::cpu(1), &emitters).unwrap().bids;
+    let records =
+        super::run(&mut module, &DeviceDescription::cpu(1), &emitters, &fusebox_plugins::KnownPlans::default())
+            .unwrap()
+            .bids;
     let asked: Vec<&str> = records.iter().map(|record| record.anchor.as_str()).collect();
     assert_eq!(asked, ["first", "second"], "{records:?}");
     assert!(records.iter().all(|record| record.outcome == "no wave is large enough"), "{records:?}");
@@ -269,7 +275,10 @@ fn an_emitter_that_fails_while_bidding_is_passed_over_with_a_warning() {
     let wanted = |_: &Candidate| panic!("no bid today");
     let emitters = emitters(TestBidder { wanted, accepts: true });
     let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
-    let warnings = super::run(&mut module, &DeviceDescription::cpu(1), &emitters).unwrap().warnings;
+    let warnings =
+        super::run(&mut module, &DeviceDescription::cpu(1), &emitters, &fusebox_plugins::KnownPlans::default())
+            .unwrap()
+            .warnings;
     let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
     assert!(warning.contains("emitter asker 1.0.0 (linked in) failed while bidding on"), "{warning}");
     assert!(warning.contains("no bid today"), "{warning}");
@@ -298,7 +307,10 @@ fn where_predictions_do_not_tell_cuts_apart_a_decision_is_gone_by() {
     let wanted = |_: &Candidate| names(&["halves", "half", "first", "second"]);
     let mut emitters = emitters(TestBidder { wanted, accepts: true });
     let module = || parse_module(PROGRAM, "test.hlo").unwrap();
-    let cuts = super::run(&mut module(), &DeviceDescription::cpu(1), &emitters).unwrap().cuts;
+    let cuts =
+        super::run(&mut module(), &DeviceDescription::cpu(1), &emitters, &fusebox_plugins::KnownPlans::default())
+            .unwrap()
+            .cuts;
     let [cut] = cuts.as_slice() else { panic!("{cuts:?}") };
     assert_eq!(cut.anchor, "first");
     let ways: Vec<(&str, usize)> =
@@ -319,7 +331,12 @@ fn cuts_whose_predictions_differ_much_are_no_question() {
     let wanted = |_: &Candidate| names(&["first", "second", "back"]);
     let emitters = emitters(TestBidder { wanted, accepts: true });
     let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
-    assert!(super::run(&mut module, &DeviceDescription::cpu(1), &emitters).unwrap().cuts.is_empty());
+    assert!(
+        super::run(&mut module, &DeviceDescription::cpu(1), &emitters, &fusebox_plugins::KnownPlans::default())
+            .unwrap()
+            .cuts
+            .is_empty()
+    );
 }
 
 /// The cut that a loaded emitter bids for is measured regardless of the prediction.
@@ -333,7 +350,9 @@ fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
     let answers = Arc::new(|request: &[u8]| serve(bidder, request));
     emitters.registry.add_answers(Path::new("asker.so"), answers).unwrap();
     let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
-    let cuts = super::run(&mut module, &DeviceDescription::cpu(1), &emitters).unwrap().cuts;
+    let cuts = super::run(&mut module, &DeviceDescription::cpu(1), &emitters, &fusebox_plugins::KnownPlans::default())
+        .unwrap()
+        .cuts;
     let [cut] = cuts.as_slice() else { panic!("{cuts:?}") };
     let ways: Vec<&str> = cut.ways.iter().map(|way| way.name.as_str()).collect();
     assert_eq!(ways, ["apart", "asker@1.0.0"]);

@@ -274,8 +274,9 @@ impl<'a, 'c> Bids<'a, 'c> {
     }
 
     fn predict(&mut self, alone: Module, number: usize) -> Result<Forecast, String> {
-        let fusion = Fusion::new("bid", alone.clone()).ok_or("the bid is empty")?;
-        let bid = planned(&fusion, self.device, self.emitters, Some(number))?.seconds;
+        let mut fusion = Fusion::new("bid", alone.clone()).ok_or("the bid is empty")?;
+        let known = self.claims.known().of(&mut fusion);
+        let bid = planned(&fusion, self.device, self.emitters, Some(number), &known)?.seconds;
         let PredictedTotal { seconds, kernels } = forecast(alone, self.claims)?;
         let is_other_cut = kernels > 1;
         let otherwise = if is_other_cut { seconds * ONE_KERNEL } else { seconds };

@@ -84,7 +84,8 @@ turned { p = f32[256,128] parameter(0)\n y = f32[256,128] negate(p)\n ROOT back 
 lt { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = pred[] compare(a, b), direction=LT }";
     let mut module = parse_module(&format!("HloModule m\n{reducers}\nENTRY main {{ {text} }}"), "test.hlo")
         .unwrap_or_else(|faults| panic!("{}", faults[0]));
-    let warnings = super::run(&mut module, &device, emitters).unwrap().warnings;
+    let warnings =
+        super::run(&mut module, &device, emitters, &fusebox_plugins::KnownPlans::default()).unwrap().warnings;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     let mut fusions = fusions_of(&module);
     fusions.sort();
@@ -311,7 +312,12 @@ ENTRY main { s = (s32[], f32[8,64], f32[64,64]) parameter(0)
 fn passed(pass: &str, text: &str, emitters: &Emitters) -> Module {
     let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
     let pass = crate::PASSES.iter().find(|it| it.name == pass).unwrap();
-    pass.apply(&mut module, &mut Claims::new(&DeviceDescription::cpu(2), emitters), true).unwrap();
+    pass.apply(
+        &mut module,
+        &mut Claims::new(&DeviceDescription::cpu(2), emitters, &fusebox_plugins::KnownPlans::default()),
+        true,
+    )
+    .unwrap();
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     module
 }

@@ -12,6 +12,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Fusion, HeroPlace, KernelKind, Parts};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Opcode, Shape, canonical_text};
 use fusebox_edit::instruction_as_module;
+use fusebox_plugins::KnownPlans;
 
 use super::executor::{Executor, executor};
 use crate::emitters::{Emitters, ask, planned};
@@ -20,6 +21,7 @@ use crate::emitters::{Emitters, ask, planned};
 pub struct Claims<'a> {
     device: &'a DeviceDescription,
     emitters: &'a Emitters,
+    known: &'a KnownPlans,
     claimants: HashMap<Opcode, Rc<[usize]>>,
     answers: HashMap<String, Option<Rc<SelectedClaim>>>,
     /// Cached predictions. The key is the form of the kernel. The value is the predicted seconds
@@ -42,11 +44,13 @@ struct SelectedClaim {
 pub struct Heroes(HashMap<InstrId, Rc<SelectedClaim>>);
 
 impl<'a> Claims<'a> {
-    /// Creates an empty cache for these emitters.
-    pub fn new(device: &'a DeviceDescription, emitters: &'a Emitters) -> Claims<'a> {
+    /// Creates an empty cache for these emitters. `known` are plans of the same emitters for the
+    /// same device.
+    pub fn new(device: &'a DeviceDescription, emitters: &'a Emitters, known: &'a KnownPlans) -> Claims<'a> {
         Claims {
             device,
             emitters,
+            known,
             claimants: HashMap::new(),
             answers: HashMap::new(),
             seconds: RefCell::default(),
@@ -64,16 +68,22 @@ impl<'a> Claims<'a> {
         self.emitters
     }
 
+    /// Returns the plans that are known.
+    pub fn known(&self) -> &'a KnownPlans {
+        self.known
+    }
+
     /// Predicts the seconds of a kernel with its best emitter. Plans each form of a kernel once.
     ///
     /// # Errors
     /// Returns a message if no emitter plans the kernel.
-    pub fn seconds(&self, fusion: &Fusion) -> Result<f64, String> {
+    pub fn seconds(&self, mut fusion: Fusion) -> Result<f64, String> {
         let form = canonical_text(&fusion.module);
         if let Some(known) = self.seconds.borrow().get(&form) {
             return known.clone();
         }
-        let seconds = planned(fusion, self.device, self.emitters, None).map(|prediction| prediction.seconds);
+        let known = self.known.of_form(form.clone(), &mut fusion);
+        let seconds = planned(&fusion, self.device, self.emitters, None, &known).map(|prediction| prediction.seconds);
         self.seconds.borrow_mut().insert(form, seconds.clone());
         seconds
     }
@@ -151,7 +161,10 @@ impl<'a> Claims<'a> {
         if let Some(known) = self.answers.get(&form) {
             return known.clone();
         }
-        let hero = Fusion::new(opcode.name(), alone).and_then(|region| self.best(&claimants, region)).map(Rc::new);
+        let hero = Fusion::new(opcode.name(), alone).and_then(|mut region| {
+            self.known.of_form(form.clone(), &mut region);
+            self.best(&claimants, region).map(Rc::new)
+        });
         self.answers.insert(form, hero.clone());
         hero
     }
@@ -203,7 +216,8 @@ pub fn heroes(
     device: &DeviceDescription,
     emitters: &Emitters,
 ) -> Vec<(analysis::Hero, Option<KernelKind>)> {
-    let heroes = Claims::new(device, emitters).of(&fusion.module, fusion.entry());
+    let known = KnownPlans::default();
+    let heroes = Claims::new(device, emitters, &known).of(&fusion.module, fusion.entry());
     let of_root = |&root: &InstrId| {
         let found = hero_of(fusion.computation(), root, |id| heroes.form(id, id == root));
         let kind = found.instruction.and_then(|id| heroes.0.get(&id)).map(|hero| hero.kind.clone());

@@ -64,6 +64,7 @@ use fusebox_core::cost::LAUNCH;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ComputationId, Module, Op};
 use fusebox_edit::{EditError, restore_order};
+use fusebox_plugins::KnownPlans;
 
 use crate::emitters::Emitters;
 use crate::kernels::collect;
@@ -85,12 +86,17 @@ pub struct FusionOutcome {
 }
 
 /// Fuses the instructions of every computation that thunks execute: first the instructions of
-/// accepted bids, then all others.
+/// accepted bids, then all others. Adds the plans of emitters to `known`.
 ///
 /// # Errors
 /// If fusion would make the module invalid, which is a bug in fusebox.
-pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> Result<FusionOutcome, EditError> {
-    let mut claims = Claims::new(device, emitters);
+pub fn run(
+    module: &mut Module,
+    device: &DeviceDescription,
+    emitters: &Emitters,
+    known: &KnownPlans,
+) -> Result<FusionOutcome, EditError> {
+    let mut claims = Claims::new(device, emitters, known);
     prepare(module, &mut claims)?;
     let repeated = repeated_work::dissolve_repeated_work(module)?;
     let mut bids = bids::Bids::new(device, emitters, &mut claims);
@@ -131,9 +137,9 @@ pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<PredictedTota
 fn forecast_keeping_fusions(mut module: Module, claims: &mut Claims) -> Result<PredictedTotal, String> {
     fuse_remaining(&mut module, claims, None).map_err(|fault| fault.to_string())?;
     let mut total = PredictedTotal { seconds: 0.0, kernels: 0 };
-    for unit in &collect(&module).units {
+    for unit in collect(&module).units {
         let runs = unit.uses.len();
-        total.seconds += claims.seconds(&unit.fusion)? * runs as f64;
+        total.seconds += claims.seconds(unit.fusion)? * runs as f64;
         total.kernels += runs;
     }
     Ok(total)

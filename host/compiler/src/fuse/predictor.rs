@@ -38,6 +38,6 @@ impl<'m, 'c, 'a> KernelPredictor<'m, 'c, 'a> {
     /// kernel.
     pub fn seconds(&self, kernel: Computation) -> Option<f64> {
         let fusion = Fusion::new("alone", self.alone(kernel))?;
-        self.claims.seconds(&fusion).ok()
+        self.claims.seconds(fusion).ok()
     }
 }

@@ -9,7 +9,7 @@ fn fused(text: &str) -> Module {
 
 fn fused_for(text: &str, device: DeviceDescription) -> Module {
     let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
-    super::run(&mut module, &device, &crate::Emitters::bundled()).unwrap();
+    super::run(&mut module, &device, &crate::Emitters::bundled(), &fusebox_plugins::KnownPlans::default()).unwrap();
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     module
 }
@@ -342,7 +342,13 @@ fn a_kernel_has_no_more_buffers_than_the_target_takes() {
     ] {
         let mut module = parse_module(&text, "test.hlo").unwrap();
         crate::wide::split(&mut module, MOST_BUFFERS).unwrap();
-        super::run(&mut module, &DeviceDescription::sm(80), &crate::Emitters::bundled()).unwrap();
+        super::run(
+            &mut module,
+            &DeviceDescription::sm(80),
+            &crate::Emitters::bundled(),
+            &fusebox_plugins::KnownPlans::default(),
+        )
+        .unwrap();
         verify(&module).unwrap_or_else(|faults| panic!("{}", faults[0]));
         let buffers = |f: &&Computation| f.parameters().len() + f.root_instruction().shape.leaves().len();
         let most = fusions(&module).iter().map(buffers).max().unwrap();
@@ -385,7 +391,13 @@ fn what_cannot_be_split_is_refused_by_name() {
     );
     let mut module = parse_module(&text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
     crate::wide::split(&mut module, MOST_BUFFERS).unwrap();
-    super::run(&mut module, &DeviceDescription::sm(80), &crate::Emitters::bundled()).unwrap();
+    super::run(
+        &mut module,
+        &DeviceDescription::sm(80),
+        &crate::Emitters::bundled(),
+        &fusebox_plugins::KnownPlans::default(),
+    )
+    .unwrap();
     let [fault] = &crate::wide::refused(&module, MOST_BUFFERS)[..] else { panic!("one fusion") };
     let words = "a kernel of 1200 operands and results; the target's kernels take 544";
     assert_eq!((fault.subject.as_deref(), fault.message.as_str()), (Some("rows"), words));

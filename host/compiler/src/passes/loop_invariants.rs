@@ -317,7 +317,11 @@ ENTRY main { s = (s32[], s32[64]) parameter(0)
   ROOT w = (s32[], s32[64]) while(s), condition=other, body=body }";
         let mut module = parse_module(text, "test.hlo").unwrap();
         let emitters = Emitters::default();
-        run(&mut module, &mut Claims::new(&DeviceDescription::cpu(2), &emitters)).unwrap();
+        run(
+            &mut module,
+            &mut Claims::new(&DeviceDescription::cpu(2), &emitters, &fusebox_plugins::KnownPlans::default()),
+        )
+        .unwrap();
         verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
         let printed = print_module(&module);
         assert!(printed.split("ENTRY").nth(1).unwrap().contains("sort("), "{printed}");

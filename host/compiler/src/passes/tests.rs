@@ -26,7 +26,11 @@ fn apply(pass: &str, text: &str) -> Result<String, CompileError> {
 fn apply_for(device: &DeviceDescription, pass: &str, text: &str) -> Result<String, CompileError> {
     let mut module = module(text);
     let pass = PASSES.iter().find(|it| it.name == pass).unwrap();
-    pass.apply(&mut module, &mut Claims::new(device, &Emitters::bundled()), true)?;
+    pass.apply(
+        &mut module,
+        &mut Claims::new(device, &Emitters::bundled(), &fusebox_plugins::KnownPlans::default()),
+        true,
+    )?;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     Ok(print_module(&module))
 }
@@ -119,7 +123,12 @@ fn a_split_reduction_gives_the_same() {
         let text = reduction("s32", dims, dimensions, "add");
         let (before, mut after) = (module(&text), module(&text));
         let pass = PASSES.iter().find(|pass| pass.name == "split-reductions").unwrap();
-        pass.apply(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled()), true).unwrap();
+        pass.apply(
+            &mut after,
+            &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled(), &fusebox_plugins::KnownPlans::default()),
+            true,
+        )
+        .unwrap();
         verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
         let reductions =
             after.entry_computation().unwrap().instructions.iter().filter(|i| i.opcode() == Opcode::Reduce).count();
@@ -194,7 +203,12 @@ ENTRY main { x = s32[2,3,4,5] parameter(0)
   ROOT r = s32[5,2,4] reduce(t, zero), dimensions={1}, to_apply=add }";
     let (before, mut after) = (module(text), module(text));
     let pass = PASSES.iter().find(|pass| pass.name == "movements").unwrap();
-    pass.apply(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled()), true).unwrap();
+    pass.apply(
+        &mut after,
+        &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled(), &fusebox_plugins::KnownPlans::default()),
+        true,
+    )
+    .unwrap();
     verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
     let data: Vec<u8> = (0..120i32).flat_map(|n| (n * n).to_le_bytes()).collect();
     let input = ArrayLiteral { element_type: ElementType::S32, dims: vec![2, 3, 4, 5], data: data.into() };
@@ -291,7 +305,8 @@ fn shapes_that_do_not_fit_are_refused_at_their_instruction() {
         let mut module = parse_module(&text, "test.hlo").unwrap();
         let emitters = Emitters::bundled();
         let device = DeviceDescription::cpu(2);
-        let mut claims = Claims::new(&device, &emitters);
+        let known = fusebox_plugins::KnownPlans::default();
+        let mut claims = Claims::new(&device, &emitters, &known);
         let passes = passes.iter().map(|name| PASSES.iter().find(|pass| pass.name == *name).unwrap());
         let fault = passes.map(|pass| pass.apply(&mut module, &mut claims, false)).find_map(Result::err).unwrap();
         assert!(!fault.is_internal() && fault.to_string().contains(words), "{fault}");

@@ -31,8 +31,13 @@ fn parsed(text: &str) -> Module {
 
 fn compiled_with(text: &str, runs_alone: bool) -> ScheduledModule {
     let mut module = parsed(text);
-    crate::fuse::run(&mut module, &fusebox_core::device::DeviceDescription::cpu(2), &crate::Emitters::bundled())
-        .unwrap();
+    crate::fuse::run(
+        &mut module,
+        &fusebox_core::device::DeviceDescription::cpu(2),
+        &crate::Emitters::bundled(),
+        &fusebox_plugins::KnownPlans::default(),
+    )
+    .unwrap();
     scheduled(module, runs_alone)
 }
 

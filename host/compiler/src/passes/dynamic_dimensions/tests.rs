@@ -21,7 +21,11 @@ fn apply(text: &str) -> Result<String, CompileError> {
     let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
     verify(&module).unwrap_or_else(|faults| panic!("{}", faults[0]));
     let pass = PASSES.iter().find(|it| it.name == "dynamic-dimensions").unwrap();
-    pass.apply(&mut module, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled()), true)?;
+    pass.apply(
+        &mut module,
+        &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled(), &fusebox_plugins::KnownPlans::default()),
+        true,
+    )?;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     Ok(print_module(&module))
 }

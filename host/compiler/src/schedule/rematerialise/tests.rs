@@ -68,7 +68,13 @@ fn the_least_that_is_named_works_and_one_byte_less_does_not() {
     for seed in 0..3 {
         let text = program(seed);
         let mut module = parse_module(&text, "test.hlo").unwrap();
-        fuse::run(&mut module, &DeviceDescription::cpu(2), &Emitters::bundled()).unwrap();
+        fuse::run(
+            &mut module,
+            &DeviceDescription::cpu(2),
+            &Emitters::bundled(),
+            &fusebox_plugins::KnownPlans::default(),
+        )
+        .unwrap();
         let kernels = kernels::collect(&module);
         let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
         let planned = |(number, plan)| PlannedFusion {
