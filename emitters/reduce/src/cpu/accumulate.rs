@@ -288,11 +288,6 @@ fn narrowed(b: &mut FunctionBuilder, value: Value, to: Scalar) -> Value {
     if *b.type_of(value) == Type::from(to) { value } else { b.truncf(value, to) }
 }
 
-/// Whether a reduction of the group needs its own combiner computation.
-pub fn has_own_combiner(group: &ReductionGroup) -> bool {
-    group.heroes.iter().any(|hero| form(hero) == AccumulatorForm::Own)
-}
-
 /// Returns the bytes of the accumulators of one result.
 pub fn state_bytes(group: &ReductionGroup) -> i64 {
     let heroes = group.heroes.iter().flat_map(|hero| types(form(hero), hero));

@@ -36,11 +36,9 @@ pub use accumulate::Accumulators;
 use group::GroupKernel;
 use tiling::Tiling;
 
-/// Minimum number of elements of a row. For shorter rows, a loop over the results is as fast.
-const SHORTEST_ROW: i64 = 8;
-/// Minimum number of elements of a row whose reduction needs its own combiner computation. For
-/// shorter rows, a loop over the results is as fast.
-const SHORTEST_ROW_OF_OWN: i64 = 5;
+/// Minimum number of elements of a row. For shorter rows, a loop over the results is as fast,
+/// because lowering unrolls loops of at most four iterations.
+const SHORTEST_ROW: i64 = 5;
 /// Minimum number of elements of a column. For shorter columns, a loop over the results is as fast.
 const SHORTEST_COLUMN: i64 = 4;
 /// Maximum number of points that the emitter accepts. No memory holds more points, and smaller
@@ -69,7 +67,6 @@ impl Strategy for SerialReduce {
         }
         let [_, middle, minor] = problem.dims;
         let is_short = match problem.kind {
-            ReductionKind::Row if accumulate::has_own_combiner(group) => minor < SHORTEST_ROW_OF_OWN,
             ReductionKind::Row => minor < SHORTEST_ROW,
             ReductionKind::Column => middle < SHORTEST_COLUMN,
         };

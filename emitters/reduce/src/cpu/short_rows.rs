@@ -1,5 +1,5 @@
-//! Reductions of short rows. LLVM does not recognise these reductions, for example a maximum with
-//! its index. Each lane reduces a different row, so that no reduction over lanes is necessary at
+//! Reductions of short rows that LLVM does not recognise, for example a maximum with its index, and
+//! of all rows that fill no vector. Each lane reduces a different row, so that no reduction over lanes is necessary at
 //! the end.
 //!
 //! ```text
@@ -16,17 +16,24 @@ use super::group::GroupKernel;
 use super::tile::AccumulatorTile;
 use crate::body::write;
 
+/// Least number of elements with which a row needs lanes of other rows. LLVM reduces shorter rows
+/// in the lanes of several rows without help.
+const SHORTEST: i64 = 3;
 /// Least number of elements with which one row fills enough vectors.
 const LONG: i64 = 32;
+/// The same for reductions that LLVM recognises. LLVM reduces a row of this length by a few
+/// operations on one vector.
+const LONG_IF_SIMPLE: i64 = 8;
 
 impl GroupKernel<'_, '_> {
-    /// Returns the number of rows to reduce in parallel lanes. Returns `None` if the length of rows
-    /// is large or a power of two, or if a block has too few rows.
+    /// Returns the number of rows to reduce in parallel lanes. Returns `None` if rows are long
+    /// or very short, or if a block has too few rows.
     pub fn rows_side_by_side(&self, rows_per_block: i64) -> Option<i64> {
         let [majors, _, minors] = self.problem.dims;
         let lanes = self.lanes_of_a_tile();
-        let suits = majors == 1 && minors < LONG && minors.count_ones() != 1 && rows_per_block >= lanes;
-        (suits && !self.accumulators.are_simple()).then_some(lanes)
+        let long = if self.accumulators.are_simple() { LONG_IF_SIMPLE } else { LONG };
+        let suits = majors == 1 && (SHORTEST..long).contains(&minors) && rows_per_block >= lanes;
+        suits.then_some(lanes)
     }
 
     /// Reduces whole chunks of the rows `first..end`. Returns the first remaining row, and the
