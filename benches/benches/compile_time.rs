@@ -43,7 +43,7 @@ fn chains(c: &mut Criterion) {
 fn size(image: &CodeImage) -> usize {
     match image {
         CodeImage::Object { bytes, .. } => bytes.len(),
-        CodeImage::Ptx(text) => text.len(),
+        CodeImage::Ptx { text, .. } => text.len(),
     }
 }
 

@@ -9,6 +9,7 @@
 //! emitters     fusebox.toml, search path, SPECs -> emitters and overrides
 //! side         SPECs -> a side of a comparison
 //! cache        the cache of compiled programs
+//! cubins       when PTX becomes machine code at compile time
 //! tuned        the choices of `fusebox tune`
 //! ```
 
@@ -16,6 +17,7 @@
 
 mod bundled;
 mod cache;
+mod cubins;
 mod emitters;
 mod environment;
 mod error;
@@ -25,6 +27,7 @@ mod tuned;
 
 pub use bundled::bundled;
 pub use cache::{CacheChoice, cache};
+pub use cubins::Cubins;
 pub use emitters::{EmitterChoice, choose, how_to_pin, settings, settings_of};
 pub use environment::path_in_variable;
 pub use error::ChoiceError;

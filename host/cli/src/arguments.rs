@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use fusebox_choices::Cubins;
 use fusebox_files::SizeLimit;
 use fusebox_lowering::{Lowering, MlirPasses};
 use fusebox_run::gpu::GpuChoice;
@@ -16,7 +17,7 @@ use crate::commands::check_emitter::CheckEmitter;
 use crate::commands::new_emitter::NewEmitter;
 use crate::driver::DriverChoice;
 use crate::progress::ProgressChoice;
-use crate::{lowering, passes, sizes};
+use crate::{cubins, lowering, passes, sizes};
 
 /// Name of the clap group of the arguments with which --force can be used.
 const FORCED: &str = "forced";
@@ -110,6 +111,10 @@ pub struct CompilationArguments {
     pub threads: usize,
     #[command(flatten)]
     pub gpu: GpuChoice,
+    /// When NVIDIA's assembler ptxas makes machine code of the kernels for a GPU, besides the PTX.
+    /// FUSEBOX_PTXAS may name its file
+    #[arg(long, value_name = "WHEN", default_value = Cubins::default().name(), value_parser = cubins::parser())]
+    pub cubins: Cubins,
     /// Memory limit of outputs and temporaries, without inputs and constants: bytes, or 512K, 64M,
     /// 2G. Values are rematerialised to stay within the limit; it is an error if the program still
     /// exceeds the limit

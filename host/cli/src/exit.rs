@@ -5,7 +5,7 @@ use std::fmt;
 use std::panic::{UnwindSafe, catch_unwind};
 
 use fusebox_choices::ChoiceError;
-use fusebox_compiler::CompileError;
+use fusebox_compiler::{AssemblerError, CompileError};
 use fusebox_configuration::FilePosition;
 use fusebox_files::{ReadError, WriteError};
 use fusebox_lowering::LoweringError;
@@ -15,7 +15,6 @@ use fusebox_run::terminal::{self, PrintError};
 use fusebox_runtime::{FormatError, LoadError, RunError};
 use fusebox_workshop::WorkshopError;
 use fusebox_workshop::driver::DriverError;
-use fusebox_workshop::ptxas::AssemblerError;
 use fusebox_workshop::tune::{DatabaseError, LockError};
 
 /// The reason why the program fails. The variant states which part is at fault.

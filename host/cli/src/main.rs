@@ -6,6 +6,7 @@
 mod arguments;
 mod cache;
 mod commands;
+mod cubins;
 mod driver;
 mod emitters;
 mod exit;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fusebox_choices::{target, threads};
-use fusebox_compiler::{Cache, Compilation, CompileError, Departures, Dump, Options, Phase, Progress, Source};
+use fusebox_compiler::{Compilation, CompileError, Departures, Dump, Options, Phase, Source};
 use fusebox_core::hlo::Elided;
 use fusebox_files::SizeLimit;
 use fusebox_lowering::Stage;
@@ -79,10 +79,13 @@ pub fn options(
     let mlir_passes = common.compiling.mlir_passes.clone();
     let verify_each = common.compiling.verify_each;
     let departures = Departures { without_passes, mlir_passes, verify_each, ..Departures::default() };
-    let (dump, progress, cache) = (dump(common)?, Progress::default(), Cache::default());
-    let memory_limit = common.compiling.memory_limit.and_then(SizeLimit::most);
-    let mut options =
-        Options { target, device, emitters, threads, until, stages, dump, departures, memory_limit, progress, cache };
+    let mut options = Options::new(target, device, emitters, until);
+    options.memory_limit = common.compiling.memory_limit.and_then(SizeLimit::most);
+    (options.threads, options.stages, options.departures) = (threads, stages, departures);
+    options.dump = dump(common)?;
+    if until > Phase::Code {
+        common.compiling.cubins.apply(false, &mut options)?;
+    }
     tuned::load(&common.tuned, common.compiling.emitters.locked, &mut options)?;
     Ok(options)
 }
@@ -106,6 +109,8 @@ pub struct Compiler<'a> {
     pub cache: &'a CacheChoice,
     /// Whether the command reports the compile time.
     pub is_measured: bool,
+    /// Whether the command writes the executable to a file.
+    pub is_written: bool,
 }
 
 impl Compiler<'_> {
@@ -133,13 +138,16 @@ impl Compiler<'_> {
         mut options: Options,
         compile: fn(&Source, &Options) -> Result<Compilation, CompileError>,
     ) -> Result<Compilation, Failure> {
-        let Compiler { common, progress, cache, is_measured } = self;
+        let Compiler { common, progress, cache, is_measured, is_written } = self;
         if *is_measured {
             emitters::remark_on_builds([&options.emitters.registry]);
         }
         let bar = ProgressReporter::new(&source.name, progress);
         options.progress = bar.of_compiler();
         options.cache = cache::open(cache, &common.compiling.emitters, folder_of(&common.module))?;
+        if options.until > Phase::Code {
+            common.compiling.cubins.apply(*is_written || options.cache.is_used(), &mut options)?;
+        }
         let made = compile(source, &options);
         bar.end();
         let made = warned(made?)?;

@@ -9,7 +9,7 @@ use fusebox_lowering::LoweringError;
 use fusebox_plugins::{Failure, SelectError};
 use thiserror::Error;
 
-use crate::{MemoryUse, Phase};
+use crate::{AssemblerError, MemoryUse, Phase};
 
 /// Reason why a module was not compiled.
 #[derive(Debug, Error)]
@@ -37,6 +37,9 @@ pub enum CompileError {
         /// The memory of the program under that limit.
         memory: Box<MemoryUse>,
     },
+    /// The assembler that the user asked for refuses the code, or cannot be started.
+    #[error("{0}\nwith `--cubins never` the driver assembles the PTX when it loads the program")]
+    Assembler(#[from] AssemblerError),
     /// A dump could not be written.
     #[error(transparent)]
     Dump(#[from] WriteError),

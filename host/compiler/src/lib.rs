@@ -30,6 +30,7 @@ mod wide;
 mod kernels;
 mod select;
 
+mod assembler;
 mod comparators;
 mod lower;
 mod pointwise;
@@ -45,6 +46,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
+pub use assembler::{Assembled, Assembler, AssemblerError};
 pub use cache::{Cache, Cached, compile_or_load};
 pub use departures::Departures;
 pub use dump::Dump;

@@ -6,7 +6,7 @@ use fusebox_lowering::{Stage, Target};
 
 use crate::emitters::Emitters;
 use crate::progress::Progress;
-use crate::{Cache, Departures, Dump, Phase};
+use crate::{Assembler, Cache, Departures, Dump, Phase};
 
 /// Options of a compilation.
 #[derive(Clone)]
@@ -34,11 +34,14 @@ pub struct Options {
     pub progress: Progress,
     /// Cache of earlier compilations.
     pub cache: Cache,
+    /// Assembler that makes machine code from PTX. `None` if the GPU's driver assembles the PTX
+    /// when it loads the program.
+    pub assembler: Option<Assembler>,
 }
 
 impl Options {
     /// Returns options that compile with one thread. There are no dumps, no departures, no limit of
-    /// memory and no cache.
+    /// memory, no cache and no assembler.
     pub fn new(target: Target, device: DeviceDescription, emitters: impl Into<Emitters>, until: Phase) -> Options {
         Options {
             target,
@@ -52,6 +55,7 @@ impl Options {
             memory_limit: None,
             progress: Progress::default(),
             cache: Cache::default(),
+            assembler: None,
         }
     }
 

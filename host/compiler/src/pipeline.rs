@@ -15,7 +15,7 @@ use crate::progress::Advance;
 use crate::schedule::{PlannedFusion, Schedule, rematerialise, schedule};
 use crate::select::{Selected, check_choices, instead, select};
 use crate::source::Source;
-use crate::{Cached, CompileError, MemoryUse, Options, Phase, comparators, kernels, passes, report, steps};
+use crate::{Cached, CompileError, MemoryUse, Options, Phase, cache, comparators, kernels, passes, report, steps};
 
 /// Largest number of elements of a constant whose values are printed in the dumps after each pass.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
@@ -90,7 +90,8 @@ fn finish(
         compilation.composites.clone_from(&schedule.composites);
         compilation.memory = (options.until > Phase::Code).then(|| schedule.memory.clone());
         if options.until > Phase::Code {
-            compilation.executable = Some(assembled(&compilation, schedule, options)?);
+            let code = images(&mut compilation, options)?;
+            compilation.executable = Some(assembled(&compilation, schedule, code, options)?);
         }
     }
     compilation.elapsed = begin.elapsed();
@@ -228,12 +229,16 @@ fn runs_alone(kernel: &Selected, options: &Options) -> bool {
     options.target.takes_composites() && kernel.is_better_alone(&options.device) && !uses_tiles()
 }
 
-fn assembled(compilation: &Compilation, schedule: Schedule, options: &Options) -> Result<Executable, CompileError> {
+fn assembled(
+    compilation: &Compilation,
+    schedule: Schedule,
+    code: Vec<CodeImage>,
+    options: &Options,
+) -> Result<Executable, CompileError> {
     let Schedule { thunks, allocations, mut host_ops, comparators, parameters, result, .. } = schedule;
     for (number, module, comparator) in comparators {
         host_ops[number].comparator = Some(comparators::compile(&module, comparator, options)?);
     }
-    let code = compilation.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
     let name = compilation.fused.name.clone();
     let (target, kernels) = (runs_on(&options.target)?, compilation.lowered.images.clone());
     let instruction_sets = instruction_sets(&compilation.kernels, &host_ops, &options.target);
@@ -261,12 +266,19 @@ fn instruction_sets(kernels: &[Selected], host_ops: &[HostOp], target: &Target) 
     sets.into_iter().map(str::to_owned).collect()
 }
 
-fn image(code: &Code) -> Result<CodeImage, CompileError> {
-    match code {
+/// Returns the code for the runtime. Adds machine code to PTX if there is an assembler.
+fn images(compilation: &mut Compilation, options: &Options) -> Result<Vec<CodeImage>, CompileError> {
+    let Compilation { lowered, warnings, .. } = compilation;
+    let image = |code: &Code| match code {
         Code::Object { bytes, sites } => Ok(CodeImage::Object { bytes: bytes.clone(), sites: sites.clone() }),
-        Code::Ptx(text) => Ok(CodeImage::Ptx(text.clone())),
+        Code::Ptx(text) => {
+            let cubin = |assembler| cache::cached_or_assembled(text, assembler, options, warnings);
+            let cubins = options.assembler.iter().map(cubin).collect::<Result<_, _>>()?;
+            Ok(CodeImage::Ptx { text: text.clone(), cubins })
+        }
         Code::Assembly(_) => Err(assembly_only()),
-    }
+    };
+    lowered.code.iter().map(image).collect()
 }
 
 fn runs_on(target: &Target) -> Result<fusebox_runtime::Target, CompileError> {

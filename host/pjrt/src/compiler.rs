@@ -146,7 +146,7 @@ fn figures(compilation: &Compilation, fingerprint: String) -> Figures {
     if let Some(executable) = &compilation.executable {
         let bytes = |image: &CodeImage| match image {
             CodeImage::Object { bytes, .. } => bytes.len(),
-            CodeImage::Ptx(text) => text.len(),
+            CodeImage::Ptx { text, .. } => text.len(),
         };
         figures.code_bytes = executable.code.iter().map(bytes).sum::<usize>() as i64;
         let inputs: Vec<_> = executable.parameters.iter().flat_map(|it| &it.leaves).collect();
@@ -208,6 +208,7 @@ pub fn compilation_options(user: &UserOptions, tuned: Tuned) -> Answer<Options> 
     options.dump = dump(user)?;
     let cached = CacheChoice { cache: user.cache.clone(), ..CacheChoice::default() };
     options.cache = cache(&cached, &choice, folder)?;
+    user.cubins.apply(options.cache.is_used(), &mut options)?;
     if let Some(path) = database_path(None).filter(|_| tuned == Tuned::Used) {
         load_tuned(&path, false, &mut options, &mut warn)?;
     }

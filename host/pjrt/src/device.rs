@@ -94,7 +94,9 @@ impl Machine {
             Target::Cpu => self.device.clone(),
             other => Device::open(other, self.device.options())?,
         };
-        Ok(LoadedProgram { program: LoadedExecutable::load(&device, executable)?, calls_python, facts })
+        let program = LoadedExecutable::load(&device, executable)?;
+        fusebox_run::print_remarks(&program);
+        Ok(LoadedProgram { program, calls_python, facts })
     }
 
     /// Returns an array with these elements.

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use fusebox_choices::Cubins;
+
 use crate::error::{Answer, Error};
 
 /// The beginning of the names of options in `compiler_options`.
@@ -25,6 +27,8 @@ pub struct UserOptions {
     pub cache: Option<PathBuf>,
     /// Number of threads; 0 for one per processor.
     pub threads: usize,
+    /// When NVIDIA's assembler makes machine code for a GPU.
+    pub cubins: Cubins,
 }
 
 /// An option: its name after the prefix, its environment variable, and how it is set.
@@ -45,6 +49,14 @@ const KNOWN: &[Known] = &[
         name: "threads",
         variable: "FUSEBOX_THREADS",
         set: |it, text| set(&mut it.threads, text.parse().map_err(|_| format!("`{text}` is not a number of threads"))?),
+    },
+    Known {
+        name: "cubins",
+        variable: "FUSEBOX_CUBINS",
+        set: |it, text| {
+            let names = Cubins::ALL.map(Cubins::name).join(", ");
+            set(&mut it.cubins, Cubins::parse(text).ok_or_else(|| format!("`{text}` is not one of {names}"))?)
+        },
     },
 ];
 

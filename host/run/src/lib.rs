@@ -12,6 +12,7 @@ pub mod terminal;
 
 use std::time::Duration;
 
+use fusebox_runtime::LoadedExecutable;
 use fusebox_runtime::measurement::Timing;
 use serde_json::{Value, json};
 
@@ -27,6 +28,12 @@ pub fn timing_json(compile_ms: f64, timing: &Timing, target: &str) -> Value {
         "runs": timing.runs,
         "target": target,
     })
+}
+
+/// Prints what users should know about a loaded program, for example that a GPU's driver refuses the
+/// machine code and assembles the PTX instead.
+pub fn print_remarks(program: &LoadedExecutable) {
+    program.remarks().iter().for_each(|remark| terminal::complain(&format!("warning: {remark}")));
 }
 
 /// Environment variable with the longest time, in seconds, that a device waits for other devices.

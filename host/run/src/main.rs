@@ -91,6 +91,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let options = Options { threads: arguments.threads, collective_limit, ..Options::default() };
     let options = arguments.gpu.applied(options);
     let program = LoadedExecutable::open(executable, &options)?;
+    fusebox_run::print_remarks(&program);
     let load_ms = begin.elapsed().as_secs_f64() * 1e3;
     let values = inputs::arrays(&inputs::load(&arguments.inputs, &program.parameter_shapes())?);
     if arguments.bench {

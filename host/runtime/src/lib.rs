@@ -97,7 +97,7 @@ pub use code::Watchdog;
 pub use device::Device;
 pub use error::{LoadError, RunError};
 pub use executable::{
-    Access, Allocation, AllocationKind, Binding, CodeImage, DevicePart, DynamicSize, Executable, FormatError,
+    Access, Allocation, AllocationKind, Binding, CodeImage, Cubin, DevicePart, DynamicSize, Executable, FormatError,
     HostKernel, HostOp, KernelArgument, KernelImage, PerDevice, Slice, Target, Thunk, ValueShape, bytes_moved,
 };
 pub use loaded::{ExecuteOptions, ExecutedSteps, ExecutionThread, LoadedExecutable, ResultMemory};

@@ -10,7 +10,7 @@ use std::process::Command;
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
 use fusebox_runtime::measurement::Session;
 use fusebox_runtime::{
-    Access, Allocation, AllocationKind, Binding, Buffer, CodeImage, Executable, ExecuteOptions, ExecutionThread,
+    Access, Allocation, AllocationKind, Binding, Buffer, CodeImage, Cubin, Executable, ExecuteOptions, ExecutionThread,
     Graphs, KernelArgument, KernelImage, LoadError, LoadedExecutable, Options, Slice, Target, Thunk, ValueShape,
     describe_gpu,
 };
@@ -53,6 +53,10 @@ fn gpu() -> bool {
     }
 }
 
+fn ptx(text: &str) -> CodeImage {
+    CodeImage::Ptx { text: text.into(), cubins: Vec::new() }
+}
+
 /// Returns an executable that increments its parameter `times` times, through temporaries.
 fn executable(times: usize) -> Executable {
     let steps: Vec<[usize; 2]> = (0..times).map(|it| [it, it + 1]).collect();
@@ -83,7 +87,7 @@ fn program(steps: &[[usize; 2]], results: &[usize]) -> Executable {
         name: "increment".into(),
         target: Target::Cuda(70),
         instruction_sets: Vec::new(),
-        code: vec![CodeImage::Ptx(INCREMENT.into())],
+        code: vec![ptx(INCREMENT)],
         kernels: vec![KernelImage {
             symbol: "increment".into(),
             emitter: "test 1.0.0".into(),
@@ -157,10 +161,87 @@ fn ptx_the_driver_refuses_is_an_error_with_its_reason() {
         return;
     }
     let mut broken = executable(1);
-    broken.code = vec![CodeImage::Ptx(INCREMENT.replace("add.u32", "frobnicate.u32"))];
+    broken.code = vec![ptx(&INCREMENT.replace("add.u32", "frobnicate.u32"))];
     match LoadedExecutable::open(broken, &Options::default()) {
         Err(LoadError::Device(message)) => assert!(message.contains("frobnicate"), "{message}"),
         other => panic!("{other:?}"),
+    }
+}
+
+/// Returns the header of an ELF file without any part, for a machine with this number.
+fn elf(machine: u16) -> Vec<u8> {
+    let mut bytes = vec![0; 64];
+    bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+    bytes[18..20].copy_from_slice(&machine.to_le_bytes());
+    bytes[52..54].copy_from_slice(&64u16.to_le_bytes());
+    bytes
+}
+
+/// The number of NVIDIA's GPUs among the machines of ELF files.
+const NVIDIA: u16 = 190;
+
+fn with_cubins(cubins: &[(&str, Vec<u8>)]) -> Executable {
+    let cubin =
+        |(architecture, bytes): &(&str, Vec<u8>)| Cubin { architecture: (*architecture).into(), bytes: bytes.clone() };
+    let cubins = cubins.iter().map(cubin).collect();
+    Executable { code: vec![CodeImage::Ptx { text: INCREMENT.into(), cubins }], ..executable(1) }
+}
+
+/// The software driver takes no machine code. The PTX is executed, and a remark says so.
+#[test]
+fn machine_code_that_the_driver_refuses_is_replaced_by_ptx() {
+    if !is_inside() {
+        return;
+    }
+    let both = with_cubins(&[("sm_80", elf(NVIDIA)), ("sm_90", elf(NVIDIA))]);
+    let program = LoadedExecutable::open(both, &Options::default()).unwrap();
+    let [remark] = program.remarks() else { panic!("{:?}", program.remarks()) };
+    assert!(remark.contains("the machine code for sm_90") && remark.contains("NO_BINARY_FOR_GPU"), "{remark}");
+    let result = program.run(&[words(0..WORDS as i32)]).unwrap();
+    assert_eq!(result.as_array().unwrap(), &words(1..WORDS as i32 + 1));
+}
+
+#[test]
+fn machine_code_for_other_cards_is_not_loaded() {
+    if is_inside() {
+        return;
+    }
+    let loads = |devices: &str| {
+        let variables = [("SOFTWARE_CUDA_DEVICE", devices), ("FUSEBOX_CUBINS_OF", "sm_80 sm_90a")];
+        counted("a_program_with_machine_code", &variables)["cuModuleLoadDataEx"]
+    };
+    // On a device of another architecture, only the PTX is loaded.
+    assert_eq!(["sm_80", "sm_90", "sm_100"].map(loads), [2, 2, 1]);
+}
+
+/// Loads a program with machine code for the architectures that a variable names. Another test
+/// counts the calls.
+#[test]
+fn a_program_with_machine_code() {
+    let Ok(names) = std::env::var("FUSEBOX_CUBINS_OF") else { return };
+    let cubins: Vec<_> = names.split(' ').map(|name| (name, elf(NVIDIA))).collect();
+    LoadedExecutable::open(with_cubins(&cubins), &Options::default()).unwrap();
+}
+
+#[test]
+fn machine_code_with_parts_outside_of_its_file_is_refused() {
+    let mut cut = elf(NVIDIA);
+    // A program header that would lie behind the end.
+    cut[32..40].copy_from_slice(&64u64.to_le_bytes());
+    cut[54..58].copy_from_slice(&[56, 0, 1, 0]);
+    let mut segment = vec![0; 56];
+    segment[32..40].copy_from_slice(&1000u64.to_le_bytes());
+    let far = [cut.clone(), segment].concat();
+    for (bytes, fault) in [
+        (cut, "is no ELF file"),
+        (far, "has parts outside of its file"),
+        (elf(62), "is for another machine"),
+        (INCREMENT.as_bytes().to_vec(), "is no ELF file"),
+    ] {
+        match LoadedExecutable::open(with_cubins(&[("sm_90", bytes)]), &Options::default()) {
+            Err(LoadError::Object(message)) => assert!(message.contains(fault), "{message}"),
+            other => panic!("{other:?}"),
+        }
     }
 }
 

@@ -1,42 +1,13 @@
 //! Assembles kernels with NVIDIA's assembler, and parses its report: registers, spills, shared
 //! memory.
 
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::Path;
 
+use fusebox_compiler::{Assembler, AssemblerError};
 use serde::Serialize;
-use thiserror::Error;
 
-/// The reason why kernels cannot be assembled.
-#[derive(Debug, Error)]
-pub enum AssemblerError {
-    /// The variable `FUSEBOX_PTXAS` is set, but does not name a file.
-    #[error("FUSEBOX_PTXAS names {}, which is no file", .0.display())]
-    NoFile(PathBuf),
-    /// The assembler was not found.
-    #[error(
-        "ptxas, NVIDIA's assembler, is not in PATH; it comes with CUDA and with the package nvidia-cuda-nvcc of PyPI \
-         (setup.sh fetches it into .tools/). FUSEBOX_PTXAS may name it"
-    )]
-    Missing,
-    /// The assembler cannot be started.
-    #[error("cannot run {}: {source}", program.display())]
-    Start {
-        /// File of the assembler.
-        program: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// The assembler rejects the code: a bug in fusebox.
-    #[error("ptxas refuses the kernels for {target}:\n{report}")]
-    Refused {
-        /// Target of the code.
-        target: String,
-        /// The assembler's report.
-        report: String,
-    },
-}
+/// Folder with the assembler that `setup.sh` has downloaded.
+const FETCHED: &str = ".tools";
 
 /// Resources of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -88,55 +59,19 @@ impl KernelQuality {
 /// # Errors
 /// If there is no assembler, or the assembler rejects the code.
 pub fn measure(ptx: &str, target: &str) -> Result<Vec<KernelQuality>, AssemblerError> {
-    let mut kernels = parse_report(&assemble(ptx, target)?);
+    let mut kernels = parse_report(&assembler()?.assemble(ptx, target)?.report);
     for kernel in &mut kernels {
         (kernel.widest_read, kernel.widest_write) = widest_accesses(ptx, &kernel.kernel);
     }
     Ok(kernels)
 }
 
-/// Returns the file of the assembler. The assembler is the file that `FUSEBOX_PTXAS` names, a file
-/// in `PATH`, or the file that `setup.sh` has downloaded.
-fn program() -> Result<PathBuf, AssemblerError> {
-    if let Some(named) = std::env::var_os("FUSEBOX_PTXAS") {
-        let named = PathBuf::from(named);
-        return if named.is_file() { Ok(named) } else { Err(AssemblerError::NoFile(named)) };
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let fetched = PathBuf::from(".tools");
-    let found =
-        std::env::split_paths(&path).chain([fetched]).map(|folder| folder.join("ptxas")).find(|it| it.is_file());
-    found.ok_or(AssemblerError::Missing)
-}
-
-fn assemble(ptx: &str, target: &str) -> Result<String, AssemblerError> {
-    let program = program()?;
-    let failed = |source| AssemblerError::Start { program: program.clone(), source };
-    let mut child = Command::new(&program)
-        .args(["-v", &format!("-arch={}", architecture(ptx).unwrap_or(target)), "-o", "/dev/null", "/dev/stdin"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    let input = child.stdin.take();
-    let output = std::thread::scope(|scope| {
-        // If the assembler fails, it may stop reading, so an error of this write is ignored. The
-        // assembler's report is handled below.
-        scope.spawn(move || input.map(|mut input| input.write_all(ptx.as_bytes())));
-        child.wait_with_output()
-    });
-    let output = output.map_err(failed)?;
-    let report = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() { Ok(report) } else { Err(AssemblerError::Refused { target: target.into(), report }) }
-}
-
-/// Returns the architecture in the code's `.target` directive. This architecture takes precedence
-/// over the requested target: if it has a letter as suffix, the assembler requires exactly this
-/// architecture.
-fn architecture(ptx: &str) -> Option<&str> {
-    let directive = ptx.lines().find_map(|line| line.strip_prefix(".target "))?;
-    directive.split(',').next().map(str::trim)
+/// Returns the assembler: that of the compiler, or else the one that `setup.sh` has downloaded.
+///
+/// # Errors
+/// If there is no assembler.
+pub fn assembler() -> Result<Assembler, AssemblerError> {
+    Assembler::find(&[Path::new(FETCHED)])
 }
 
 fn parse_report(report: &str) -> Vec<KernelQuality> {
@@ -210,12 +145,6 @@ ptxas info    : Used 18 registers, used 0 barriers
         let (spill_stores, spill_loads) = (12, 4);
         let a = KernelQuality { registers: 48, spill_stores, spill_loads, stack: 8, shared: 512, ..named("a") };
         assert_eq!(kernels, [a, KernelQuality { registers: 18, ..named("b") }]);
-    }
-
-    #[test]
-    fn the_architecture_is_that_of_the_code() {
-        assert_eq!(architecture(".version 8.0\n.target sm_90a, debug\n"), Some("sm_90a"));
-        assert_eq!(architecture("no code"), None);
     }
 
     #[test]

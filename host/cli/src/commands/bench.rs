@@ -23,7 +23,7 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let source = module::read_for(&arguments.common.module, &arguments.common.compiling, &arguments.inputs)?;
     let begin = Instant::now();
     let Bench { common, progress, cache, .. } = arguments;
-    let compiler = Compiler { common, progress, cache, is_measured: true };
+    let compiler = Compiler { common, progress, cache, is_measured: true, is_written: false };
     let mut made = match arguments.profile {
         // A profile needs the kernels of the compilation. An executable from the cache does not
         // contain them.
@@ -33,6 +33,7 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let executable = made.executable.take().ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
     let options = running::options(&arguments.common.compiling)?;
     let mut session = Session::load(executable, &options)?;
+    fusebox_run::print_remarks(session.loaded());
     let compile_ms = begin.elapsed().as_secs_f64() * 1e3;
     let values = inputs::load(&arguments.inputs, &session.parameter_shapes())?;
     session.set_inputs(&inputs::arrays(&values))?;

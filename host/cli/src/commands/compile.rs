@@ -22,7 +22,8 @@ pub fn run(arguments: &Compile) -> Result<(), Failure> {
     check(emit, &target)?;
     let stages = stage(emit).into_iter().collect();
     let Compile { common, progress, cache, ptx_version, .. } = arguments;
-    let compiler = Compiler { common, progress, cache, is_measured: false };
+    let is_written = emit == Emit::Executable;
+    let compiler = Compiler { common, progress, cache, is_measured: false, is_written };
     let made = match emit {
         Emit::Executable => compiler.executable(&source, *ptx_version)?,
         _ => compiler.compile(&source, *ptx_version, last_phase(emit), stages)?,

@@ -56,6 +56,7 @@ fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
     } else {
         LoadedExecutable::open(compile(arguments, source)?, &options)?
     };
+    fusebox_run::print_remarks(&program);
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     let result = program.run(&inputs::arrays(&values))?;
     if arguments.check {
@@ -95,6 +96,6 @@ fn is_stored(arguments: &Run, source: &Source) -> Result<bool, Failure> {
 
 fn compile(arguments: &Run, source: &Source) -> Result<Executable, Failure> {
     let Run { common, progress, cache, .. } = arguments;
-    let made = Compiler { common, progress, cache, is_measured: false }.executable(source, None)?;
+    let made = Compiler { common, progress, cache, is_measured: false, is_written: false }.executable(source, None)?;
     made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))
 }

@@ -11,6 +11,7 @@ mod check_emitter;
 mod commands;
 mod configuration;
 mod counts;
+mod cubins;
 mod deep_and_long;
 mod differential;
 mod documents;

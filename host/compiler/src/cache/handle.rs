@@ -11,4 +11,9 @@ impl Cache {
     pub fn of(store: Store) -> Cache {
         Cache(Some(store))
     }
+
+    /// Whether compilations use a store.
+    pub fn is_used(&self) -> bool {
+        self.0.is_some()
+    }
 }

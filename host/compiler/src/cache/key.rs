@@ -10,7 +10,7 @@ use object::elf::{ELF_NOTE_GNU, FileHeader64, NT_GNU_BUILD_ID};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache};
 
-use crate::{Emitters, Options, Source};
+use crate::{Assembler, Emitters, Options, Source};
 
 /// Path of the running program.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -21,11 +21,12 @@ const THIS_PROGRAM: &str = "/proc/self/exe";
 /// If this build of fusebox or a plugin cannot be identified.
 pub fn of_program(source: &Source, options: &Options) -> Result<Key, String> {
     let Source { name: _, bytes, format, elided, module, sizes } = source;
-    let Options { target, device, emitters, threads, departures, memory_limit, .. } = options;
+    let Options { target, device, emitters, threads, departures, memory_limit, assembler, .. } = options;
     let passes = &departures.without_passes;
     let compilation =
         format!("{format:?} {elided:?} {module:?} {sizes:?} {device:?} {threads} {passes:?} {memory_limit:?}");
-    let key = begun("program", target)?.and(bytes).and(compilation);
+    let assembler = assembler.as_ref().map(Assembler::version);
+    let key = begun("program", target)?.and(bytes).and(compilation).and(format!("{assembler:?}"));
     with_emitters(key, emitters)
 }
 
@@ -43,6 +44,14 @@ pub fn of_code(batch: &Batch<'_>, target: &Target) -> Result<Key, String> {
         key = kernel.functions.iter().fold(key, |key, function| key.and(format!("{function:#}")));
     }
     Ok(key)
+}
+
+/// Computes the key of machine code from its PTX, its target and its assembler.
+///
+/// # Errors
+/// If this build of fusebox cannot be identified.
+pub fn of_cubin(ptx: &str, assembler: &Assembler, target: &Target) -> Result<Key, String> {
+    Ok(begun("cubin", target)?.and(assembler.version()).and(ptx))
 }
 
 fn begun(sort: &str, target: &Target) -> Result<Key, String> {

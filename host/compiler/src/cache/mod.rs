@@ -4,9 +4,11 @@
 //! key      keys: hashes of everything that an entry depends on
 //! program  executables of whole modules
 //! code     machine code of kernels, reused by other programs and after changes of the module
+//! cubin    machine code for GPUs, made from PTX
 //! ```
 
 mod code;
+mod cubin;
 mod handle;
 mod key;
 mod program;
@@ -17,6 +19,7 @@ mod tests;
 use std::fmt;
 
 pub use code::{cached_or_compiled, found, keep};
+pub use cubin::cached_or_assembled;
 pub use handle::Cache;
 pub use program::compile_or_load;
 

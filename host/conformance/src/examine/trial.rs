@@ -11,7 +11,7 @@ use fusebox_lowering::Target;
 use fusebox_plugins::{FailureKind, LoadedEmitter, Override, Registry};
 use fusebox_runtime::{Options, ThreadOrder};
 use fusebox_workshop::driver::{DriverError, SoftwareDriver};
-use fusebox_workshop::ptxas::{self, AssemblerError};
+use fusebox_workshop::ptxas;
 use serde::Serialize;
 
 use super::case::FusionCase;
@@ -145,10 +145,7 @@ pub struct TestedEmitter {
 impl TestedEmitter {
     /// Creates a subject for the emitter with this number in the registry.
     pub fn new(registry: &Registry, number: usize, driver: Option<Arc<SoftwareDriver>>) -> TestedEmitter {
-        let has_assembler = !matches!(
-            ptxas::measure("", TestedTarget::Nvidia.name()),
-            Err(AssemblerError::Missing | AssemblerError::NoFile(_))
-        );
+        let has_assembler = ptxas::assembler().is_ok();
         let compiler = Compiler::of(registry.clone(), Vec::new());
         TestedEmitter { compiler, number, has_assembler, driver }
     }

@@ -46,6 +46,6 @@ impl HostCode {
 fn link(code: &CodeImage, provided: &ProvidedSymbols) -> Result<Arc<LoadedObject>, LoadError> {
     match code {
         CodeImage::Object { bytes, sites } => Ok(Arc::new(LoadedObject::load(bytes, sites, provided)?)),
-        CodeImage::Ptx(_) => Err(LoadError::Object("code of a program for the host is PTX".into())),
+        CodeImage::Ptx { .. } => Err(LoadError::Object("code of a program for the host is PTX".into())),
     }
 }

@@ -10,7 +10,8 @@ use fusebox_thunks::nesting::{DEEPEST, too_deep};
 use super::Executable;
 use super::allocation::{ALIGNMENT, Allocation, AllocationKind, Slice};
 use super::binding::{Binding, DynamicSize};
-use super::image::{Access, KernelImage};
+use super::cubin::Cubin;
+use super::image::{Access, CodeImage, KernelImage};
 use super::per_device::PerDevice;
 use super::target::Target;
 use super::thunk::Thunk;
@@ -26,6 +27,7 @@ impl Executable {
     /// Checks the executable. The error describes the first inconsistency.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.allocations.iter().try_for_each(check_allocation)?;
+        self.code.iter().try_for_each(check_code)?;
         self.kernels.iter().try_for_each(|kernel| self.check_kernel(kernel))?;
         let mut inputs = HashSet::new();
         for parameter in &self.parameters {
@@ -125,6 +127,14 @@ impl Executable {
             Some(AllocationKind::Temporary) => Err("a result is in temporary memory".into()),
             _ => Ok(()),
         }
+    }
+}
+
+/// Checks the files of machine code that the driver of a GPU gets without their sizes.
+fn check_code(code: &CodeImage) -> Result<(), String> {
+    match code {
+        CodeImage::Object { .. } => Ok(()),
+        CodeImage::Ptx { cubins, .. } => cubins.iter().try_for_each(Cubin::check),
     }
 }
 

@@ -21,7 +21,7 @@ use thiserror::Error;
 use super::Executable;
 
 const MAGIC: &[u8; 8] = b"FUSEBOX\n";
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 /// Size of magic, version and length in bytes.
 const PREFIX: usize = 20;
 const DIGEST: usize = 32;

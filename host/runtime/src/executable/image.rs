@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cubin::Cubin;
 use super::per_device::PerDevice;
 
 /// Machine code of one or more kernels.
@@ -15,8 +16,13 @@ pub enum CodeImage {
         /// position by its index in this list.
         sites: Vec<String>,
     },
-    /// PTX text.
-    Ptx(String),
+    /// Code for NVIDIA GPUs.
+    Ptx {
+        /// The code as text, which the driver can assemble for any GPU that is new enough.
+        text: String,
+        /// The code as machine code for some architectures. It needs no assembly.
+        cubins: Vec<Cubin>,
+    },
 }
 
 /// A kernel: its function, its arguments, and the numbers of blocks and threads that execute it.

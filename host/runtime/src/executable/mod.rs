@@ -5,7 +5,7 @@
 //! ```text
 //! mod          the executable
 //! target       the kind of machine on which it runs
-//! image        its machine code, kernels and host operations
+//! image        its machine code, kernels and host operations   cubin
 //! allocation   its memory: allocations and slices
 //! per_device   code that several devices execute
 //! thunk        the steps of its execution, as a tree of `fusebox_thunks`
@@ -17,6 +17,7 @@
 mod allocation;
 mod binding;
 mod check;
+mod cubin;
 mod format;
 mod image;
 mod per_device;
@@ -26,6 +27,7 @@ mod value_shape;
 
 pub use allocation::{ALIGNMENT, Allocation, AllocationKind, HUGE_PAGE, Slice};
 pub use binding::{Binding, DynamicSize};
+pub use cubin::Cubin;
 pub use format::FormatError;
 pub use image::{Access, CodeImage, HostKernel, HostOp, KernelArgument, KernelImage};
 pub use per_device::{DevicePart, PerDevice};

@@ -90,6 +90,12 @@ impl LoadedExecutable {
         &self.0.executable
     }
 
+    /// Returns what users should know about the loaded code, as sentences. For example, a GPU's
+    /// driver may have refused the machine code and used the PTX.
+    pub fn remarks(&self) -> &[String] {
+        self.0.code.remarks()
+    }
+
     /// Returns the device that executes the program.
     pub fn device(&self) -> &Device {
         &self.0.device

@@ -176,6 +176,14 @@ impl Hardware {
 }
 
 impl LoadedCode {
+    /// Returns what users should know about the loaded code, as sentences.
+    pub fn remarks(&self) -> &[String] {
+        match self {
+            LoadedCode::Host(_) => &[],
+            LoadedCode::Gpu(program) => program.remarks(),
+        }
+    }
+
     /// Calls `f` with a machine that executes this code with the state `frame`.
     ///
     /// # Safety

@@ -204,7 +204,7 @@ fn interfaces_and_kernels_that_do_not_fit_are_refused() {
     is_refused("elements", "no array of its elements", |e| e.kernels[0].arguments[0].element_bytes = 0);
     is_refused("elements", "no array of its elements", |e| e.kernels[0].arguments[0].element_bytes = 5);
     is_refused("symbol", "is not in its object", |e| e.kernels[0].symbol = "missing".into());
-    is_refused("code", "cannot be loaded", |e| e.code[0] = CodeImage::Ptx(String::new()));
+    is_refused("code", "cannot be loaded", |e| e.code[0] = CodeImage::Ptx { text: String::new(), cubins: Vec::new() });
     is_refused("program", "host operation r", |e| e.host_ops[0].hlo = "HloModule r\n".into());
     is_refused("routine", "the operation reverse", |e| {
         e.host_ops[0].hlo =

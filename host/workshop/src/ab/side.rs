@@ -168,7 +168,7 @@ fn of_code(executable: &Executable) -> SideFigures {
     };
     let target = format!("sm_{capability}");
     let texts = executable.code.iter().filter_map(|code| match code {
-        CodeImage::Ptx(text) => Some(text),
+        CodeImage::Ptx { text, .. } => Some(text),
         CodeImage::Object { .. } => None,
     });
     // Without an assembler, only the figures of its report are missing.
@@ -184,7 +184,7 @@ fn of_code(executable: &Executable) -> SideFigures {
 /// Returns the number of bytes of machine code, or of PTX text.
 fn code_bytes(code: &CodeImage) -> u64 {
     match code {
-        CodeImage::Ptx(text) => text.len() as u64,
+        CodeImage::Ptx { text, .. } => text.len() as u64,
         CodeImage::Object { bytes, .. } => {
             let file = object::File::parse(bytes.as_slice());
             let sections = file.iter().flat_map(|file| file.sections());

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fusebox_compiler::Compilation;
+use fusebox_compiler::{AssemblerError, Compilation};
 use fusebox_core::device::DeviceDescription;
 use fusebox_prediction::peak;
 use fusebox_runtime::{CodeImage, Executable, Target};
 use serde::Serialize;
 
 use super::kernel::KernelCounts;
-use crate::ptxas::{self, AssemblerError, KernelQuality};
+use crate::ptxas::{self, KernelQuality};
 
 /// The counts of a kernel beside its predicted time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -113,7 +113,7 @@ fn qualities(executable: &Executable) -> Result<BTreeMap<String, (KernelQuality,
     let mut all = BTreeMap::new();
     let Target::Cuda(capability) = executable.target else { return Ok(all) };
     for code in &executable.code {
-        let CodeImage::Ptx(text) = code else { continue };
+        let CodeImage::Ptx { text, .. } = code else { continue };
         for quality in ptxas::measure(text, &format!("sm_{capability}"))? {
             let Some(image) = executable.kernels.iter().find(|it| it.symbol == quality.kernel) else { continue };
             let whole = KernelQuality { shared: quality.shared + image.shared_bytes, ..quality.clone() };

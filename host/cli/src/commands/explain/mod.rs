@@ -77,6 +77,7 @@ fn measured(
 ) -> Result<Profile, Failure> {
     let options = running::options(&arguments.common.compiling)?;
     let mut session = Session::load(executable, &options)?;
+    fusebox_run::print_remarks(session.loaded());
     let values = inputs::load(&arguments.inputs, &session.parameter_shapes())?;
     session.set_inputs(&inputs::arrays(&values))?;
     Ok(profile::profile(&mut session, made, device, &options, Effort::default())?)

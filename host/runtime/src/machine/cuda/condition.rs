@@ -100,7 +100,7 @@ impl ConditionSetters {
         if version < FIRST_DRIVER {
             return Ok(None);
         }
-        let module = Arc::new(LoadedModule::load(context, SETTERS)?);
+        let module = Arc::new(LoadedModule::assemble(context, SETTERS)?);
         let [a, b, c] = ["set_if_true", "set_if_pred_selects", "set_if_index_selects"].map(|name| module.handle(name));
         Ok(Some(ConditionSetters { functions: [a?, b?, c?], _module: module }))
     }

@@ -43,6 +43,7 @@ pub struct GpuProgram {
     streams: usize,
     sequences: Sequences,
     device: Arc<Gpu>,
+    remarks: Vec<String>,
 }
 
 /// The longest sequence of thunks that becomes one graph.
@@ -65,8 +66,10 @@ impl GpuProgram {
         host_ops: Vec<LoadedHostOp>,
         options: &Options,
     ) -> Result<GpuProgram, LoadError> {
-        check_capability(wanted, device.capability()?)?;
-        let modules = executable.code.iter().map(|code| module(device, code)).collect::<Result<Vec<_>, _>>()?;
+        let capability = device.capability()?;
+        check_capability(wanted, capability)?;
+        let modules = executable.code.iter().map(|code| module(device, code, capability));
+        let (modules, remarks) = modules.collect::<Result<(Vec<_>, Vec<_>), _>>()?;
         let products = products(device, &host_ops)?;
         let kernel = |image: &crate::KernelImage| modules[image.code as usize].function(image);
         let kernels = executable.kernels.iter().map(kernel).collect::<Result<Vec<_>, _>>()?;
@@ -74,7 +77,13 @@ impl GpuProgram {
         let has_control = fusebox_thunks::all(&executable.thunks).any(is_control);
         let setters = if has_control && when != Graphs::Never { device.setters()? } else { None };
         let device = device.clone();
-        Ok(GpuProgram { kernels, host_ops, products, when, setters, streams, sequences, device })
+        let remarks = remarks.concat();
+        Ok(GpuProgram { kernels, host_ops, products, when, setters, streams, sequences, device, remarks })
+    }
+
+    /// Returns what users should know about the loaded code, as sentences.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// Whether a graph can contain a thunk.
@@ -326,9 +335,15 @@ fn check_capability(wanted: u32, card: u32) -> Result<(), LoadError> {
     )))
 }
 
-fn module(device: &Gpu, code: &CodeImage) -> Result<Arc<LoadedModule>, LoadError> {
+/// Loads code on the GPU. Also returns the driver's reasons against machine code that should run on
+/// this GPU.
+fn module(device: &Gpu, code: &CodeImage, capability: u32) -> Result<(Arc<LoadedModule>, Vec<String>), LoadError> {
     match code {
-        CodeImage::Ptx(text) => Ok(Arc::new(LoadedModule::load(&device.context, text)?)),
+        CodeImage::Ptx { text, cubins } => {
+            let cubins = cubins.iter().filter(|cubin| cubin.runs_on(capability));
+            let (module, refusals) = LoadedModule::load_first(&device.context, cubins, text)?;
+            Ok((Arc::new(module), refusals))
+        }
         CodeImage::Object { .. } => Err(LoadError::Object("code of a GPU program is no PTX".into())),
     }
 }

@@ -6,7 +6,7 @@
 //! spares.rs    memory that is kept for later results
 //! gpu.rs       the GPU and its memory
 //! describe.rs  the GPU's properties
-//! module.rs    PTX -> functions
+//! module.rs    machine code or PTX -> functions
 //! order.rs     which thunks must wait for which
 //! streams.rs   independent thunks -> streams
 //! condition.rs kernels that decide about loops and branches in graphs

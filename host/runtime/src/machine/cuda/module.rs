@@ -1,17 +1,28 @@
-//! Loads PTX code and looks up its kernels.
+//! Loads machine code or PTX, and looks up its kernels.
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, result, sys};
+use cudarc::driver::{CudaContext, DriverError, result, sys};
 
 use super::load_error;
-use crate::{KernelImage, LoadError, RunError};
+use crate::{Cubin, KernelImage, LoadError, RunError};
 
 /// Size in bytes of the buffer for the messages of the driver's assembler.
 const LOG_BYTES: usize = 8 << 10;
 
-/// A module of PTX code that is loaded into a CUDA context.
+/// The driver's errors for machine code that another device or a newer driver can execute.
+const OTHER_CODE: [sys::CUresult; 2] =
+    [sys::CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, sys::CUresult::CUDA_ERROR_INVALID_IMAGE];
+
+/// Why the driver does not take code.
+struct Refusal {
+    error: DriverError,
+    /// The messages of the driver's assembler.
+    log: String,
+}
+
+/// A module that is loaded into a CUDA context.
 #[derive(Debug)]
 pub struct LoadedModule {
     module: sys::CUmodule,
@@ -47,28 +58,41 @@ impl LoadedFunction {
 }
 
 impl LoadedModule {
-    /// Assembles PTX code for the GPU and loads the result. If the driver rejects the PTX, the
-    /// error contains the assembler's messages.
-    pub fn load(context: &Arc<CudaContext>, ptx: &str) -> Result<LoadedModule, LoadError> {
-        context.bind_to_thread().map_err(|e| load_error("using the GPU", e))?;
-        let text = CString::new(ptx).map_err(|_| LoadError::Object("PTX contains a zero byte".into()))?;
-        let mut log = vec![0u8; LOG_BYTES];
-        let mut options =
-            [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-        let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), LOG_BYTES as *mut c_void];
-        let mut module: sys::CUmodule = std::ptr::null_mut();
-        // SAFETY: the text ends with a zero byte. The values of both options have the documented
-        // form: an address, and a size that is passed as a pointer. The buffer outlives the call.
-        let loaded = unsafe {
-            sys::cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
+    /// Loads the first machine code that the driver takes. If it takes none, assembles the PTX. Also
+    /// returns a sentence about each machine code that the driver refuses.
+    pub fn load_first<'c>(
+        context: &Arc<CudaContext>,
+        cubins: impl Iterator<Item = &'c Cubin>,
+        ptx: &str,
+    ) -> Result<(LoadedModule, Vec<String>), LoadError> {
+        let mut refusals = Vec::new();
+        for Cubin { architecture, bytes } in cubins {
+            match load(context, bytes)? {
+                Ok(module) => return Ok((module, refusals)),
+                // The assembler is newer than the driver, or the device is another one than its
+                // compute capability says.
+                Err(Refusal { error, .. }) if OTHER_CODE.contains(&error.0) => {
+                    refusals.push(format!(
+                        "the CUDA driver does not take the machine code for {architecture} ({error}), and assembles \
+                         the PTX"
+                    ));
+                }
+                Err(Refusal { error, log }) => {
+                    let what = format!("the CUDA driver does not take the machine code for {architecture}");
+                    return Err(LoadError::Device(format!("{what}: {error}\n{log}")));
+                }
+            }
         }
-        .result();
-        loaded.map_err(|error| {
-            let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
-            let log = String::from_utf8_lossy(&log[..end]);
+        Ok((LoadedModule::assemble(context, ptx)?, refusals))
+    }
+
+    /// Assembles PTX for the GPU and loads the result. If the driver rejects the PTX, the error
+    /// contains the assembler's messages.
+    pub fn assemble(context: &Arc<CudaContext>, ptx: &str) -> Result<LoadedModule, LoadError> {
+        let text = CString::new(ptx).map_err(|_| LoadError::Object("PTX contains a zero byte".into()))?;
+        load(context, text.as_bytes_with_nul())?.map_err(|Refusal { error, log }| {
             LoadError::Device(format!("the CUDA driver does not take the PTX: {error}\n{log}"))
-        })?;
-        Ok(LoadedModule { module, context: context.clone() })
+        })
     }
 
     /// Returns the driver's handle of a function. Fails if the module lacks the function.
@@ -83,6 +107,30 @@ impl LoadedModule {
     pub fn function(self: &Arc<Self>, image: &KernelImage) -> Result<LoadedFunction, LoadError> {
         Ok(LoadedFunction { image: image.clone(), handle: self.handle(&image.symbol)?, _module: self.clone() })
     }
+}
+
+/// Loads code: PTX with a zero byte at its end, or a whole ELF file. Fails if the GPU cannot be used.
+fn load(context: &Arc<CudaContext>, code: &[u8]) -> Result<Result<LoadedModule, Refusal>, LoadError> {
+    context.bind_to_thread().map_err(|e| load_error("using the GPU", e))?;
+    let mut log = vec![0u8; LOG_BYTES];
+    let mut options =
+        [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), LOG_BYTES as *mut c_void];
+    let mut module: sys::CUmodule = std::ptr::null_mut();
+    // SAFETY: the code ends with a zero byte, or is an ELF file whose parts lie in the slice
+    // (checked at load). The values of both options have the documented form: an address, and a
+    // size that is passed as a pointer. The buffer outlives the call.
+    let loaded = unsafe {
+        sys::cuModuleLoadDataEx(&mut module, code.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
+    }
+    .result();
+    Ok(match loaded {
+        Ok(()) => Ok(LoadedModule { module, context: context.clone() }),
+        Err(error) => {
+            let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+            Err(Refusal { error, log: String::from_utf8_lossy(&log[..end]).into_owned() })
+        }
+    })
 }
 
 impl Drop for LoadedModule {

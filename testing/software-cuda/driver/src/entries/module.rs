@@ -67,14 +67,24 @@ fn load(driver: &Driver, to: Out<usize>, text: &[u8], options: Options) -> Answe
 }
 
 /// Returns the text of PTX in the caller's memory. Machine code begins with other bytes than text.
+/// The software driver executes PTX only, so it answers as a card of another architecture would:
+/// the caller then loads the PTX that belongs to the machine code.
 fn ptx(image: In<c_char>) -> Answer<&'static CStr> {
-    const OBJECT: &[u8] = b"\x7fELF";
+    const OBJECT: [u8; 4] = *b"\x7fELF";
     const ARCHIVE: [u8; 4] = 0xba55_ed50u32.to_le_bytes();
-    let start = image.list(1)?;
-    if start[0] as u8 == OBJECT[0] || start[0] as u8 == ARCHIVE[0] {
-        return Err(Status::NO_BINARY_FOR_GPU);
+    /// The place of the machine in the header of an ELF file, and the number of NVIDIA's GPUs.
+    const MACHINE: (usize, u16) = (18, 190);
+    let first = image.list(1)?[0] as u8;
+    if first != OBJECT[0] && first != ARCHIVE[0] {
+        return image.text();
     }
-    image.text()
+    if image.list(4)?.iter().zip(OBJECT).all(|(byte, expected)| *byte as u8 == expected) {
+        let machine = &image.list(MACHINE.0 + 2)?[MACHINE.0..];
+        if u16::from_le_bytes([machine[0] as u8, machine[1] as u8]) != MACHINE.1 {
+            return Err(Status::INVALID_IMAGE);
+        }
+    }
+    Err(Status::NO_BINARY_FOR_GPU)
 }
 
 fn function_name(name: In<c_char>) -> Answer<&'static str> {
