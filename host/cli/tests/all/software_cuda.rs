@@ -224,6 +224,22 @@ fn a_loop_is_one_launch() {
     assert!(graphs == 1 && direct < single, "{direct} launches and {graphs} graphs instead of {single} launches");
 }
 
+/// Before CUDA 12.4, graphs have no loops. The host decides, and the body is a graph.
+#[test]
+fn a_loop_on_an_old_driver_waits_for_its_condition() {
+    for text in [LOOP, CONTROL] {
+        let place = Workplace::with_module(text);
+        install(&place);
+        let variables = [("SOFTWARE_CUDA_CALLS", "calls.json"), ("SOFTWARE_CUDA_VERSION", "12.3")];
+        let arguments = ["run", "m.hlo", "--check", "--target", "cuda", "--graphs", "always"];
+        let ran = run(&place, "sm_90", &arguments, &variables);
+        assert!(!ran.err.contains("software-cuda:"), "{}", ran.err);
+        ran.succeeded();
+        assert_eq!(calls(&place, "cuGraphConditionalHandleCreate"), 0);
+        assert!(calls(&place, "cuGraphLaunch") > 5);
+    }
+}
+
 #[test]
 fn only_arguments_and_results_are_copied_and_allocated() {
     let place = Workplace::with_module(

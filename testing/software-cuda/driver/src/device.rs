@@ -17,9 +17,6 @@ pub const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 /// Largest number of threads of a block in each direction.
 pub const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 
-/// The version of CUDA that the driver reports: 13.0.
-pub const VERSION: i32 = 13_000;
-
 impl Device {
     pub fn new(kind: DeviceKind, memory: u64) -> Device {
         Device { name: format!("software {}", kind.name()), kind, memory }

@@ -11,6 +11,9 @@ pub struct Settings {
     pub count: u32,
     /// The bytes of memory of each device.
     pub memory: u64,
+    /// The version of CUDA that the driver reports, as `1000 * major + 10 * minor`. Functions that
+    /// are newer return `CUDA_ERROR_NOT_SUPPORTED`.
+    pub version: i32,
     /// The seed from which the order of concurrent work is drawn. Without it, work is executed in
     /// the order of issue.
     pub seed: Option<u64>,
@@ -36,6 +39,7 @@ impl Default for Settings {
             device: "sm_90".into(),
             count: 1,
             memory: 16 << 30,
+            version: 13_000,
             seed: None,
             approximations: None,
             threads: 0,
@@ -69,10 +73,16 @@ impl Settings {
                 .ok_or_else(|| format!("SOFTWARE_CUDA_MEMORY={text} is no size: write, for example, 4GiB"))?,
             None => default.memory,
         };
+        let version = match variable("SOFTWARE_CUDA_VERSION") {
+            Some(text) => version(&text)
+                .ok_or_else(|| format!("SOFTWARE_CUDA_VERSION={text} is no version: write, for example, 12.3"))?,
+            None => default.version,
+        };
         Ok(Settings {
             device: variable("SOFTWARE_CUDA_DEVICE").unwrap_or(default.device),
             count,
             memory,
+            version,
             seed: number("SOFTWARE_CUDA_SEED")?,
             approximations: number("SOFTWARE_CUDA_APPROXIMATIONS")?,
             threads: number("SOFTWARE_CUDA_THREADS")?.unwrap_or(0) as usize,
@@ -81,6 +91,13 @@ impl Settings {
             report: variable("SOFTWARE_CUDA_REPORT").map(PathBuf::from),
         })
     }
+}
+
+/// Reads a version of CUDA from 11.0 on.
+fn version(text: &str) -> Option<i32> {
+    let (major, minor) = text.split_once('.')?;
+    let (major, minor) = (major.parse::<u16>().ok()?, minor.parse::<u16>().ok()?);
+    ((11..100).contains(&major) && minor < 100).then(|| 1000 * i32::from(major) + 10 * i32::from(minor))
 }
 
 /// Reads a number of bytes, with or without the unit KiB, MiB or GiB.
@@ -115,17 +132,22 @@ mod tests {
             ("SOFTWARE_CUDA_MEMORY", "3MiB"),
             ("SOFTWARE_CUDA_SEED", "7"),
             ("SOFTWARE_CUDA_APPROXIMATIONS", "8"),
+            ("SOFTWARE_CUDA_VERSION", "12.3"),
         ];
         let settings = read(&variables).unwrap();
         assert_eq!((settings.device.as_str(), settings.count, settings.memory), ("sm_80", 8, 3 << 20));
-        assert_eq!((settings.seed, settings.approximations), (Some(7), Some(8)));
+        assert_eq!((settings.seed, settings.approximations, settings.version), (Some(7), Some(8), 12_030));
     }
 
     #[test]
     fn a_wrong_value_is_an_error_that_names_its_variable() {
-        for (name, value) in
-            [("SOFTWARE_CUDA_COUNT", "9"), ("SOFTWARE_CUDA_MEMORY", "4 apples"), ("SOFTWARE_CUDA_SEED", "x")]
-        {
+        for (name, value) in [
+            ("SOFTWARE_CUDA_COUNT", "9"),
+            ("SOFTWARE_CUDA_MEMORY", "4 apples"),
+            ("SOFTWARE_CUDA_SEED", "x"),
+            ("SOFTWARE_CUDA_VERSION", "12"),
+            ("SOFTWARE_CUDA_VERSION", "9.2"),
+        ] {
             assert!(read(&[(name, value)]).unwrap_err().contains(name));
         }
     }

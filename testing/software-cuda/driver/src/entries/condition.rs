@@ -14,8 +14,17 @@ const HAS_DEFAULT: u32 = 1;
 /// The number of conditional nodes among the kinds of nodes.
 const CONDITIONAL: u32 = 13;
 
+/// The first version of CUDA with conditions.
+const FIRST_VERSION: i32 = 12_040;
+
+/// Fails if the settings describe a driver that is too old for conditions.
+fn check_version(driver: &Driver) -> Answer {
+    if driver.settings.version < FIRST_VERSION { Err(Status::NOT_SUPPORTED) } else { Ok(()) }
+}
+
 /// Adds a conditional node, and writes the handles of its new graphs.
 fn add_conditional(driver: &Driver, node: Out<usize>, position: Position, to: Out<ConditionalNode>) -> Answer {
+    check_version(driver)?;
     let parameters = to.get()?;
     if parameters.kind != CONDITIONAL {
         return Err(Status::NOT_SUPPORTED);
@@ -46,6 +55,7 @@ entries! {
     fn cuGraphConditionalHandleCreate(
         handle: Out<u64>, graph: usize, _context: usize, default: u32, flags: u32,
     ) |driver| {
+        check_version(driver)?;
         if flags & !HAS_DEFAULT != 0 {
             return Err(Status::INVALID_VALUE);
         }

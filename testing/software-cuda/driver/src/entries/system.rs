@@ -6,7 +6,6 @@ use std::sync::Once;
 use super::entry::entries;
 use crate::abi::{Out, Uuid};
 use crate::calls;
-use crate::device::VERSION;
 use crate::driver::Driver;
 use crate::status::{Answer, Status};
 
@@ -58,7 +57,7 @@ entries! {
     }
 
     /// Returns the version of CUDA.
-    fn cuDriverGetVersion(version: Out<i32>) |_driver| { version.set(VERSION) }
+    fn cuDriverGetVersion(version: Out<i32>) |driver| { version.set(driver.settings.version) }
 
     /// Returns the name of a status.
     fn cuGetErrorName(status: u32, name: Out<*const c_char>) |_driver| {
