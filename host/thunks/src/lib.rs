@@ -60,6 +60,9 @@ pub enum Thunk<Place, Kernel, HostOp> {
         /// Thunks that compute the next state of the loop.
         #[serde(deserialize_with = "one_deeper")]
         body: Vec<Thunk<Place, Kernel, HostOp>>,
+        /// Number of iterations, if it is known. The condition, which has no effects, gives the
+        /// same number and need not be executed.
+        iterations: Option<u64>,
     },
     /// Executes one branch.
     Conditional {
@@ -128,9 +131,10 @@ impl<Place, Kernel, HostOp> Thunk<Place, Kernel, HostOp> {
             Thunk::HostOp { op, arguments, results } => {
                 Thunk::HostOp { op: to_op(op)?, arguments: places(arguments)?, results: places(results)? }
             }
-            Thunk::While { name, condition, predicate, body } => {
+            Thunk::While { name, condition, predicate, body, iterations } => {
                 let (condition, body) = (inside(condition)?, inside(body)?);
-                Thunk::While { name: name.clone(), condition, predicate: to_place(predicate)?, body }
+                let (name, iterations) = (name.clone(), *iterations);
+                Thunk::While { name, condition, predicate: to_place(predicate)?, body, iterations }
             }
             Thunk::Conditional { name, index, branches } => {
                 let branches = branches.iter().map(|branch| inside(branch)).collect::<Option<_>>()?;
@@ -201,7 +205,10 @@ fn line<Place: Display, Kernel, HostOp>(
         Thunk::HostOp { op, arguments, results } => {
             format!("host-op {} {} -> {}", (names.host_op)(op), places(arguments), places(results))
         }
-        Thunk::While { name, predicate, .. } => format!("while {name} {predicate}"),
+        Thunk::While { name, predicate, iterations: None, .. } => format!("while {name} {predicate}"),
+        Thunk::While { name, predicate, iterations: Some(number), .. } => {
+            format!("while {name} {predicate}, {number} iterations")
+        }
         Thunk::Conditional { name, index, .. } => format!("conditional {name} {index}"),
     }
 }

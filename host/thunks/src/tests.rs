@@ -11,7 +11,8 @@ fn program() -> Vec<NumberedThunk> {
     let branches = vec![vec![launch(1, 4)], vec![Thunk::Copy { from: 1, to: 2 }], Vec::new()];
     let choice = Thunk::Conditional { name: "choice".into(), index: 7, branches };
     let body = vec![choice, launch(2, 5)];
-    let repeated = Thunk::While { name: "loop".into(), condition: vec![launch(0, 3)], predicate: 9, body };
+    let repeated =
+        Thunk::While { name: "loop".into(), condition: vec![launch(0, 3)], predicate: 9, body, iterations: None };
     let last = Thunk::HostOp { op: 6, arguments: vec![1], results: vec![2, 3] };
     vec![repeated, launch(3, 0), last]
 }

@@ -242,3 +242,59 @@ fn a_loop_with_a_branch_takes_three_calls() {
     assert_eq!(pairs(&more), STEADY);
     assert_eq!(all.get("bytes copied to the host"), Some(&(300 * 4)));
 }
+
+/// A loop of `COUNT` iterations, each of which computes the sines of an array.
+const COUNTED: &str = "HloModule counted
+body {
+  p = (s32[], f32[300]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[300] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  y = f32[300] sine(x)
+  ROOT r = (s32[], f32[300]) tuple(j, y)
+}
+condition {
+  p = (s32[], f32[300]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(COUNT)
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+ENTRY main {
+  x = f32[300] parameter(0)
+  i = s32[] constant(0)
+  p = (s32[], f32[300]) tuple(i, x)
+  q = (s32[], f32[300]) while(p), condition=condition, body=body
+  ROOT y = f32[300] get-tuple-element(q), index=1
+}
+";
+
+/// Returns how often the software driver launched each kernel during a run with checked results.
+fn launches(text: &str, more: &[&str]) -> BTreeMap<String, u64> {
+    let place = Workplace::with_module(text);
+    let library = Path::new(env!("CARGO_BIN_EXE_fusebox")).with_file_name("deps").join("libsoftware_cuda.so");
+    symlink(library, place.path("libcuda.so.1")).unwrap();
+    let arguments = [&["run", "m.hlo", "--check", "--target", "cuda"], more].concat();
+    let folder = place.folder().to_str().unwrap();
+    let ran =
+        place.run_with_environment(&arguments, &[("LD_LIBRARY_PATH", folder), ("SOFTWARE_CUDA_COUNTS", "counts.json")]);
+    assert!(!ran.err.contains("software-cuda:"), "{}", ran.err);
+    ran.succeeded();
+    let counts: serde_json::Value = serde_json::from_slice(&std::fs::read(place.path("counts.json")).unwrap()).unwrap();
+    let counts = counts.as_object().unwrap().iter();
+    counts.map(|(name, counts)| (name.clone(), counts["launches"].as_u64().unwrap())).collect()
+}
+
+/// A loop with a known number of iterations does not compute its condition in each of them.
+#[test]
+fn a_counted_loop_computes_no_condition() {
+    let of = |count: &str, more: &[&str]| launches(&COUNTED.replace("COUNT", count), more).into_values().sum::<u64>();
+    for more in [&[][..], &["--no-graphs"]] {
+        // Each iteration computes the sines and counts, and nothing else.
+        let (few, many) = (of("50", more), of("100", more));
+        assert!(many - few <= 2 * 50, "{few} {many}");
+    }
+    // A long loop decides once before and once after every 32 iterations or more, by two kernels.
+    let (few, many) = (of("1024", &[]), of("2048", &[]));
+    assert!(many - few <= 2 * 1024 + 2 * 32, "{few} {many}");
+}

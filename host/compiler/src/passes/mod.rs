@@ -24,6 +24,7 @@ mod form;
 mod four_bit_integers;
 mod inline_calls;
 mod joined_products;
+mod known_iterations;
 mod loop_invariants;
 mod loop_state;
 mod manual_computations;
@@ -45,6 +46,7 @@ mod wide_sums;
 mod tests;
 
 pub use form::Form;
+pub use known_iterations::stated as stated_iterations;
 
 use fusebox_core::hlo::Module;
 use fusebox_edit::restore_order;
@@ -254,4 +256,13 @@ pub const PASSES: &[Pass] = &[
     needed("dead-code", "remove instructions that no instruction reads", (&Form::ALL, &[]), |module, _| {
         dead_code::run(module)
     }),
+    optional(
+        "known-iterations",
+        "count the iterations of loops from constants to constants",
+        &Form::ALL,
+        |module, _| {
+            known_iterations::run(module);
+            Ok(())
+        },
+    ),
 ];

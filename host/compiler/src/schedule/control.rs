@@ -9,6 +9,7 @@ use super::Scheduler;
 use super::sequence::{Arguments, Frame, ValueSlices};
 use super::uses::LeafUses;
 use crate::CompileError;
+use crate::passes::stated_iterations;
 
 impl Scheduler<'_> {
     /// Appends a loop. State that the body passes on unchanged remains in its buffer. Other state
@@ -43,6 +44,7 @@ impl Scheduler<'_> {
             condition: condition_thunks,
             predicate: predicate[0],
             body: body_thunks,
+            iterations: stated_iterations(instruction),
         });
         Ok(state)
     }

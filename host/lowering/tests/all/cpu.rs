@@ -126,7 +126,13 @@ fn a_loop_over_elements_becomes_vectors_at_the_end_of_a_turn_too() {
     let double = kernel("double", &[("i32", 512)], ("i32", 512), 128, double);
     let body =
         vec![call("one", [0, 4]), Step::Copy { from: 4, to: 0 }, Step::Copy { from: 2, to: 1 }, call("double", [1, 2])];
-    let repeated = Step::While { name: "loop".into(), condition: vec![call("below", [0, 3])], predicate: 3, body };
+    let repeated = Step::While {
+        name: "loop".into(),
+        condition: vec![call("below", [0, 3])],
+        predicate: 3,
+        body,
+        iterations: None,
+    };
     let (code, stages) = composed_of(&[4, 512, 512], &[below(), adding("one", 1, 0), double], vec![repeated]).unwrap();
     let mut buffers = [Buffer::of(&[0i32]), Buffer::of(&[0i32; 128]), Buffer::of(&[1i32; 128])];
     run(&object(code), "all", &mut buffers, 0, 1);
@@ -144,7 +150,13 @@ fn a_composite_loops_and_branches_without_calls_or_memory() {
         index: 0,
         branches: vec![set("one"), set("two"), set("five")],
     }];
-    let repeated = Step::While { name: "loop".into(), condition: vec![call("below", [0, 1])], predicate: 1, body };
+    let repeated = Step::While {
+        name: "loop".into(),
+        condition: vec![call("below", [0, 1])],
+        predicate: 1,
+        body,
+        iterations: None,
+    };
     let last = Step::Conditional { name: "choice".into(), index: 1, branches: vec![set("five"), set("one")] };
     let (code, stages) = composed(&kernels, vec![repeated, last]).unwrap();
     let mut buffers = [Buffer::of(&[0i32])];

@@ -53,7 +53,7 @@ fn harmless() -> Executable {
         thunks: vec![
             Thunk::HostOp { op: 0, arguments: vec![input], results: vec![WHOLE] },
             Thunk::Kernel { kernel: 0, arguments: vec![input, WHOLE] },
-            Thunk::While { name: "loop".into(), condition: Vec::new(), predicate, body: Vec::new() },
+            Thunk::While { name: "loop".into(), condition: Vec::new(), predicate, body: Vec::new(), iterations: None },
             Thunk::Conditional { name: "choice".into(), index: predicate, branches: vec![Vec::new(), Vec::new()] },
         ],
         parameters: vec![Binding { shape: four.clone(), leaves: vec![input], sizes: Vec::new() }],
@@ -130,7 +130,13 @@ fn predicate_of_bytes(executable: &mut Executable, count: u64) -> Slice {
 fn steps_that_do_not_fit_are_refused() {
     is_refused("empty predicate", "predicate of loop loop has 0 bytes", |e| {
         let predicate = predicate_of_bytes(e, 0);
-        e.thunks.push(Thunk::While { name: "loop".into(), condition: vec![], predicate, body: vec![] });
+        e.thunks.push(Thunk::While {
+            name: "loop".into(),
+            condition: vec![],
+            predicate,
+            body: vec![],
+            iterations: None,
+        });
     });
     for (bytes, count) in [(0, 2), (1, 1), (1, 3), (4, 0), (3, 2), (8, 2)] {
         is_refused("choice", "conditional it has an index of", |e| {
@@ -234,7 +240,8 @@ fn deep_nesting_is_refused_before_the_stack_ends() {
             for _ in 0..depth {
                 let body = std::mem::take(&mut e.thunks);
                 let predicate = Slice { allocation: 2, offset: 0, bytes: 1 };
-                e.thunks = vec![Thunk::While { name: String::new(), condition: vec![], predicate, body }];
+                e.thunks =
+                    vec![Thunk::While { name: String::new(), condition: vec![], predicate, body, iterations: None }];
             }
         }
     };

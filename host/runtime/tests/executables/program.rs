@@ -129,7 +129,7 @@ fn a_loop_runs_until_its_predicate_is_false() {
         launch(&mut exe, "increment", 1, 1, &[(state, Access::Read), (next, Access::WriteOnce)]),
         Thunk::Copy { from: next, to: state },
     ];
-    exe.thunks = vec![Thunk::While { name: "loop".into(), condition, predicate, body }];
+    exe.thunks = vec![Thunk::While { name: "loop".into(), condition, predicate, body, iterations: None }];
     result(&mut exe, "s32", state);
     assert_eq!(run(&exe).unwrap(), 10i32.to_le_bytes());
 }

@@ -345,8 +345,10 @@ fn each_execution_has_its_own_random_numbers_and_loops() {
         launch(&mut exe, "increment", 1, 1, &[(state, Access::Read), (next, Access::WriteOnce)]),
         Thunk::Copy { from: next, to: state },
     ];
-    exe.thunks =
-        vec![Thunk::Copy { from: zero, to: state }, Thunk::While { name: "loop".into(), condition, predicate, body }];
+    exe.thunks = vec![
+        Thunk::Copy { from: zero, to: state },
+        Thunk::While { name: "loop".into(), condition, predicate, body, iterations: None },
+    ];
     results(&mut exe, &[("u64", numbers), ("s32", state)]);
     let program = loaded(&exe);
     let expected = program.run(&[]).unwrap();

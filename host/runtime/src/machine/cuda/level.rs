@@ -42,6 +42,39 @@ pub enum Rule {
 #[derive(Clone, Debug)]
 pub struct Level(pub Vec<(Act, Place)>);
 
+/// The most nodes that the iterations of one loop become. A graph of this size takes about as long
+/// to build as a loop with a decision per iteration takes to be executed a few times.
+const MOST_OF_ITERATIONS: u64 = 256;
+
+/// The most nodes that are executed between two decisions about a loop with a known number of
+/// iterations. The two kernels that decide are then few among the others.
+const MOST_BETWEEN_DECISIONS: u64 = 64;
+
+/// Returns the number of iterations after which a loop with a known number of iterations decides
+/// whether it goes on. `nodes` is the number of nodes of its body. 0 if it never decides.
+fn bodies_between_decisions(iterations: u64, nodes: u64) -> u64 {
+    let nodes = nodes.max(1);
+    if iterations.saturating_mul(nodes) <= MOST_OF_ITERATIONS { 0 } else { (MOST_BETWEEN_DECISIONS / nodes).max(1) }
+}
+
+/// Returns the number of nodes that thunks become, including those of graphs inside.
+fn node_count(thunks: &[Thunk]) -> u64 {
+    let of_loop = |condition: &[Thunk], bodies: u64| 2 * (node_count(condition) + 1) + 1 + bodies;
+    let count = |thunk: &Thunk| match thunk {
+        Thunk::While { condition, body, iterations: Some(number), .. } => {
+            let nodes = node_count(body);
+            match bodies_between_decisions(*number, nodes) {
+                0 => number * nodes.max(1),
+                together => (number % together) * nodes + of_loop(condition, together * nodes),
+            }
+        }
+        Thunk::While { condition, body, .. } => of_loop(condition, node_count(body)),
+        Thunk::Conditional { branches, .. } => branches.iter().map(|branch| 2 + node_count(branch)).sum(),
+        Thunk::Kernel { .. } | Thunk::Copy { .. } | Thunk::HostOp { .. } => 1,
+    };
+    thunks.iter().map(count).fold(0, u64::saturating_add)
+}
+
 /// Turns thunks into nodes.
 struct Planner<'p> {
     kernels: &'p [&'p KernelImage],
@@ -64,18 +97,11 @@ impl Planner<'_> {
     /// Adds the acts of thunks.
     fn add(&mut self, thunks: &[Thunk], acts: &mut Vec<Act>) -> Option<()> {
         thunks.iter().try_for_each(|thunk| match thunk {
+            Thunk::While { condition, predicate, body, iterations: Some(number), .. } => {
+                self.add_counted(*number, (condition, predicate), body, acts)
+            }
             Thunk::While { condition, predicate, body, .. } => {
-                let decision = Decision { rule: Rule::IsTrue, place: *predicate, branch: [0; 2] };
-                let decide = Act::Decide { condition: self.new_condition(), decision };
-                let number = self.conditions - 1;
-                self.add(condition, acts)?;
-                acts.push(decide.clone());
-                let mut inner = Vec::new();
-                self.add(body, &mut inner)?;
-                self.add(condition, &mut inner)?;
-                inner.push(decide);
-                acts.push(Act::Repeat { condition: number, body: self.level(inner) });
-                Some(())
+                self.add_loop(condition, predicate, std::iter::once(body.as_slice()), acts)
             }
             Thunk::Conditional { index, branches, .. } => self.add_branches(index, branches, acts),
             other => {
@@ -84,6 +110,47 @@ impl Planner<'_> {
                 Some(())
             }
         })
+    }
+
+    /// Adds the acts of a loop with a known number of iterations. If there are few, the graph
+    /// contains each of them, and decides nothing. Otherwise it decides after several iterations.
+    fn add_counted(
+        &mut self,
+        number: u64,
+        (condition, predicate): (&[Thunk], &Slice),
+        body: &[Thunk],
+        acts: &mut Vec<Act>,
+    ) -> Option<()> {
+        let together = bodies_between_decisions(number, node_count(body));
+        (0..number.checked_rem(together).unwrap_or(number)).try_for_each(|_| self.add(body, acts))?;
+        if together == 0 {
+            return Some(());
+        }
+        let bodies = std::iter::repeat_n(body, usize::try_from(together).ok()?);
+        self.add_loop(condition, predicate, bodies, acts)
+    }
+
+    /// Adds the acts of a loop that executes several bodies after each decision.
+    fn add_loop<'t>(
+        &mut self,
+        condition: &[Thunk],
+        predicate: &Slice,
+        bodies: impl Iterator<Item = &'t [Thunk]>,
+        acts: &mut Vec<Act>,
+    ) -> Option<()> {
+        let decision = Decision { rule: Rule::IsTrue, place: *predicate, branch: [0; 2] };
+        let decide = Act::Decide { condition: self.new_condition(), decision };
+        let number = self.conditions - 1;
+        self.add(condition, acts)?;
+        acts.push(decide.clone());
+        let mut inner = Vec::new();
+        for body in bodies {
+            self.add(body, &mut inner)?;
+        }
+        self.add(condition, &mut inner)?;
+        inner.push(decide);
+        acts.push(Act::Repeat { condition: number, body: self.level(inner) });
+        Some(())
     }
 
     /// Adds the acts of a conditional. All conditions are set before the first branch, because a

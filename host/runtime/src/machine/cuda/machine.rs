@@ -153,6 +153,7 @@ impl<'e> GpuRun<'e> {
     /// Executes a thunk that is not in a graph. The host decides about loops and branches.
     fn run_alone(&mut self, thunk: &Thunk) -> Result<(), RunError> {
         match thunk {
+            Thunk::While { body, iterations: Some(number), .. } => (0..*number).try_for_each(|_| self.run(body)),
             Thunk::While { condition, predicate, body, .. } => loop {
                 self.run(condition)?;
                 if self.decided(predicate, |value| value.first() == Some(&0))? {

@@ -26,7 +26,7 @@ fn describe(level: &Level) -> Vec<String> {
 fn a_loop_decides_before_and_at_the_end_of_its_body() {
     let condition = vec![Thunk::Copy { from: pred(1), to: pred(2) }];
     let body = vec![copy(3, 4), copy(4, 3)];
-    let repeated = Thunk::While { name: "loop".into(), condition, predicate: pred(2), body };
+    let repeated = Thunk::While { name: "loop".into(), condition, predicate: pred(2), body, iterations: None };
     let level = Level::of(&[copy(5, 3), repeated, copy(3, 6), copy(7, 8)], &[], 8).unwrap();
     assert_eq!(
         describe(&level),
@@ -39,6 +39,61 @@ fn a_loop_decides_before_and_at_the_end_of_its_body() {
             "copy after []",
         ]
     );
+}
+
+/// Returns a loop that exchanges two arrays as often as stated.
+fn counted(number: u64) -> Thunk {
+    let condition = vec![Thunk::Copy { from: pred(1), to: pred(2) }];
+    let (name, body) = ("loop".into(), vec![copy(3, 4), copy(4, 3)]);
+    Thunk::While { name, condition, predicate: pred(2), body, iterations: Some(number) }
+}
+
+#[test]
+fn few_known_iterations_decide_nothing() {
+    for number in [0, 1, 3, 128] {
+        let level = Level::of(&[counted(number)], &[], 8).unwrap();
+        let expected = (0..2 * number).map(|node| match node.checked_sub(1) {
+            Some(before) => format!("copy after [{before}]"),
+            None => "copy after []".into(),
+        });
+        assert_eq!(describe(&level), Vec::from_iter(expected));
+        assert_eq!(node_count(&[counted(number)]), 2 * number);
+    }
+}
+
+#[test]
+fn many_known_iterations_decide_after_several() {
+    let level = Level::of(&[counted(1000)], &[], 8).unwrap();
+    let Some((Act::Repeat { body, .. }, _)) = level.0.last() else { panic!("{level:?}") };
+    let copies = |level: &Level| level.0.iter().filter(|(act, _)| matches!(act, Act::Device(_))).count();
+    let decisions = |level: &Level| level.0.iter().filter(|(act, _)| matches!(act, Act::Decide { .. })).count();
+    // 8 iterations before the loop and 31 times 32 in it; the copies of the condition count, too.
+    assert_eq!((copies(&level), copies(body)), (2 * 8 + 1, 2 * 32 + 1));
+    assert_eq!((decisions(&level), decisions(body)), (1, 1));
+    let nodes = level.0.len() + body.0.len();
+    assert_eq!(node_count(&[counted(1000)]), nodes as u64);
+}
+
+#[test]
+fn nested_loops_do_not_become_large_graphs() {
+    let outer = |number, inner: Thunk| Thunk::While {
+        name: "outer".into(),
+        condition: vec![Thunk::Copy { from: pred(1), to: pred(2) }],
+        predicate: pred(2),
+        body: vec![inner],
+        iterations: Some(number),
+    };
+    let nested = (0..20).fold(counted(100), |inner, _| outer(u64::MAX, inner));
+    let nodes = node_count(std::slice::from_ref(&nested));
+    assert!(nodes < 500, "{nodes}");
+    assert!(Level::of(&[nested], &[], 8).is_some());
+    let empty = outer(u64::MAX, outer(200, empty(200)));
+    assert!(Level::of(&[empty], &[], 8).is_some());
+}
+
+fn empty(number: u64) -> Thunk {
+    let (name, condition) = ("empty".into(), Vec::new());
+    Thunk::While { name, condition, predicate: pred(2), body: Vec::new(), iterations: Some(number) }
 }
 
 #[test]
