@@ -12,7 +12,7 @@ use crate::fuse::{BidRecord, Claims, Cut, FusionOutcome, Reason};
 use crate::lower::{LoweredKernels, LoweringFailure, lower};
 use crate::pointwise::{self, InPlacePair};
 use crate::progress::Advance;
-use crate::schedule::{PlannedFusion, Schedule, rematerialise, schedule};
+use crate::schedule::{BufferRules, PlannedFusion, Schedule, rematerialise, schedule};
 use crate::select::{Selected, check_choices, instead, select};
 use crate::source::Source;
 use crate::{Cached, CompileError, MemoryUse, Options, Phase, cache, comparators, kernels, passes, report, steps};
@@ -210,12 +210,13 @@ fn scheduled(compilation: &Compilation, options: &Options, limit: Option<u64>) -
         }
     });
     let units: Vec<PlannedFusion> = units.collect();
-    let (kernels, alignment) = (kernels::collect(&compilation.fused), options.target.buffer_alignment());
-    let schedule = schedule(&compilation.fused, &kernels, &units, alignment)?;
+    let kernels = kernels::collect(&compilation.fused);
+    let is_concurrent = matches!(options.target.runner(), Some(Runner::Cuda(_)));
+    let rules = BufferRules { alignment: options.target.buffer_alignment(), is_concurrent };
+    let schedule = schedule(&compilation.fused, &kernels, &units, rules)?;
     match limit {
         Some(limit) if schedule.memory.written() > limit => {
-            let program =
-                rematerialise::Program { module: compilation.fused.clone(), kernels, planned: &units, alignment };
+            let program = rematerialise::Program { module: compilation.fused.clone(), kernels, planned: &units, rules };
             rematerialise::within(limit, &program, schedule)
         }
         _ => Ok(schedule),

@@ -7,15 +7,25 @@ use fusebox_core::hlo::Module;
 use fusebox_runtime::{Allocation, AllocationKind, Slice, Thunk};
 use fusebox_thunks::for_all;
 
+use super::concurrency::RequiredOrder;
 use super::memory::{BufferProducer, WrittenBuffer};
-use super::placement::PlacementRequest;
+use super::placement::{PlacementRequest, with_less_order};
 use super::result_memory::share;
 use crate::memory_use::MemoryUse;
+
+/// What a target requires of buffers.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferRules {
+    /// Offsets are multiples of this number of bytes.
+    pub alignment: u64,
+    /// Whether independent thunks may be executed at the same time.
+    pub is_concurrent: bool,
+}
 
 /// Buffers before placement. Time is counted in steps of the whole program. The steps of a loop's
 /// body lie between the loop's first and last step.
 pub struct Buffers {
-    alignment: u64,
+    rules: BufferRules,
     buffers: Vec<Buffer>,
     now: u32,
     /// Instruction whose steps are being created.
@@ -41,9 +51,9 @@ pub struct PlacedBuffers {
 }
 
 impl Buffers {
-    /// Creates an empty set of buffers. Offsets will be multiples of `alignment`.
-    pub fn new(alignment: u64) -> Self {
-        Buffers { alignment, buffers: Vec::new(), now: 0, producer: None }
+    /// Creates an empty set of buffers.
+    pub fn new(rules: BufferRules) -> Self {
+        Buffers { rules, buffers: Vec::new(), now: 0, producer: None }
     }
 
     /// Adds a buffer that the caller of the program fills.
@@ -80,9 +90,14 @@ impl Buffers {
         self.buffers[slice.allocation as usize].kind.is_writable()
     }
 
-    /// Returns the alignment of buffers, in bytes.
-    pub fn alignment(&self) -> u64 {
-        self.alignment
+    /// Returns what the target requires of buffers.
+    pub fn rules(&self) -> BufferRules {
+        self.rules
+    }
+
+    /// Returns the number of buffers.
+    pub fn count(&self) -> usize {
+        self.buffers.len()
     }
 
     /// Declares that no step uses a buffer any more.
@@ -121,15 +136,15 @@ impl Buffers {
     }
 
     /// Places all buffers. Temporaries share one allocation, or are in the memory of results that
-    /// are written later.
-    pub fn place(self, module: &Module) -> PlacedBuffers {
+    /// are written later. `order` is the order of thunks that does not come from shared memory.
+    pub fn place(self, module: &Module, order: &RequiredOrder) -> PlacedBuffers {
         let places = vec![(0, 0); self.buffers.len()];
         let mut placed = PlacedBuffers { allocations: Vec::new(), memory: MemoryUse::default(), places };
         let (mut temporaries, mut results) = (Vec::new(), Vec::new());
         for (index, buffer) in self.buffers.iter().enumerate() {
             match (&buffer.kind, buffer.life) {
                 (AllocationKind::Temporary, Some((first, last))) => {
-                    let bytes = buffer.bytes.max(1).next_multiple_of(self.alignment);
+                    let bytes = buffer.bytes.max(1).next_multiple_of(self.rules.alignment);
                     temporaries.push((index, PlacementRequest { bytes, life: first..=last }));
                 }
                 (AllocationKind::Temporary, None) => {}
@@ -142,7 +157,7 @@ impl Buffers {
                 }
             }
         }
-        self.place_temporaries(&mut placed, module, temporaries, results);
+        self.place_temporaries(&mut placed, (module, order), temporaries, results);
         placed
     }
 
@@ -150,13 +165,20 @@ impl Buffers {
     fn place_temporaries(
         &self,
         placed: &mut PlacedBuffers,
-        module: &Module,
+        (module, order): (&Module, &RequiredOrder),
         temporaries: Vec<(usize, PlacementRequest)>,
         results: Vec<(usize, PlacementRequest)>,
     ) {
         let (indices, requests): (Vec<usize>, Vec<PlacementRequest>) = temporaries.into_iter().unzip();
         let (of_results, lives): (Vec<usize>, Vec<PlacementRequest>) = results.into_iter().unzip();
-        let shared = share(&requests, &lives);
+        let mut shared = share(&requests, &lives);
+        if self.rules.is_concurrent {
+            let alone = (0..requests.len()).filter(|&number| shared.in_results[number].is_none());
+            let alone: Vec<usize> = alone.collect();
+            let added = |one: usize, other: usize| order.added(indices[alone[one]], indices[alone[other]]);
+            let of_arena: Vec<PlacementRequest> = alone.iter().map(|&number| requests[number].clone()).collect();
+            shared.arena = with_less_order(&of_arena, shared.arena, &added);
+        }
         let arena = placed.allocations.len() as u32;
         let mut offsets = shared.arena.offsets.into_iter();
         let mut in_arena = Vec::new();
@@ -201,7 +223,7 @@ mod tests {
 
     #[test]
     fn values_alive_together_never_overlap() {
-        let mut buffers = Buffers::new(64);
+        let mut buffers = Buffers::new(BufferRules { alignment: 64, is_concurrent: false });
         let sizes = [100, 64, 1, 300, 64, 0, 200, 128];
         let slices: Vec<Slice> = sizes.iter().map(|&bytes| buffers.temporary(bytes)).collect();
         let lives = [(0, 3), (1, 2), (2, 2), (3, 6), (4, 5), (4, 4), (5, 7), (7, 7)];
@@ -213,7 +235,7 @@ mod tests {
             }
             buffers.step();
         }
-        let placed = buffers.place(&Module::default());
+        let placed = buffers.place(&Module::default(), &RequiredOrder::default());
         let mut resolved = slices.clone();
         resolved.iter_mut().for_each(|s| placed.resolve(s));
         for a in 0..slices.len() {

@@ -93,7 +93,7 @@ impl<'s, 'a> CompositeBuilder<'s, 'a> {
         let repeated = self.step(thunk, &numbers)?;
         let argument = |number: &u32| Argument {
             bytes: inside[number].bytes,
-            alignment: self.buffers.alignment() as u32,
+            alignment: self.buffers.rules().alignment as u32,
             read_only: !inside[number].is_written,
             // Two buffers that only the loop uses may share memory, at different times.
             no_alias: !self.is_inner(*number, &inside),

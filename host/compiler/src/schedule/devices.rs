@@ -10,6 +10,7 @@ use fusebox_runtime::{AllocationKind, DevicePart, HostOp, PerDevice, Slice, Thun
 
 use super::Scheduler;
 use super::buffers::Buffers;
+use super::concurrency::RequiredOrder;
 use super::sequence::{Arguments, Frame, ValueSlices};
 use crate::CompileError;
 
@@ -56,15 +57,15 @@ impl Scheduler<'_> {
         let refused = |message: String| CompileError::at(self.module, instruction, message);
         let attributes = instruction.extra.as_ref().map(|extra| extra.frontend_attributes.clone()).unwrap_or_default();
         let manual = ManualComputation::read(&attributes, &Meshes::default()).map_err(refused)?;
-        let alignment = self.buffers.alignment();
-        let outer_buffers = std::mem::replace(&mut self.buffers, Buffers::new(alignment));
+        let rules = self.buffers.rules();
+        let outer_buffers = std::mem::replace(&mut self.buffers, Buffers::new(rules));
         let outer_constants = std::mem::take(&mut self.constants);
         let outer_runs = std::mem::take(&mut self.runs);
         let made = self.body(instruction, operands, body, &manual);
         let buffers = std::mem::replace(&mut self.buffers, outer_buffers);
         (self.constants, self.runs) = (outer_constants, outer_runs);
         let Body { mut operands, mut results, mut thunks } = made?;
-        let placed = buffers.place(self.module);
+        let placed = buffers.place(self.module, &RequiredOrder::default());
         placed.resolve_all(&mut thunks);
         operands.iter_mut().chain(&mut results).for_each(|part| placed.resolve(&mut part.at));
         let devices: Vec<u32> = manual.devices().into_iter().map(|device| device as u32).collect();

@@ -7,6 +7,9 @@
 //! The caller may demand that results are in donated inputs (`donation`). To save memory, values
 //! may be rematerialised (`rematerialise`).
 //!
+//! On a GPU, values of independent thunks share no memory as long as this takes no more memory
+//! (`concurrency`), so that the thunks can be executed at the same time.
+//!
 //! Code that devices execute with parts of arrays has its own memory (`devices`).
 //!
 //! Loops of small thunks then become functions (`composites`), which are launched like kernels.
@@ -17,6 +20,7 @@
 
 mod buffers;
 mod composites;
+mod concurrency;
 mod control;
 mod devices;
 mod donation;
@@ -36,6 +40,8 @@ mod uses;
 #[cfg(test)]
 mod tests;
 
+pub use buffers::BufferRules;
+
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
@@ -50,6 +56,7 @@ use crate::memory_use::MemoryUse;
 use crate::pointwise::InPlacePair;
 use buffers::Buffers;
 use composites::CompositeBuilder;
+use concurrency::RequiredOrder;
 use donation::Donations;
 use in_place::Merits;
 use order::Orders;
@@ -122,16 +129,16 @@ pub fn schedule(
     module: &Module,
     kernels: &Kernels,
     planned: &[PlannedFusion],
-    alignment: u64,
+    rules: BufferRules,
 ) -> Result<Schedule, CompileError> {
     let updates = updates::of_module(module, kernels, planned);
     let of_program = order::of_program(module, &updates);
-    let best = in_order(module, kernels, planned, alignment, &of_program)?;
+    let best = in_order(module, kernels, planned, rules, &of_program)?;
     let early = order::freeing_early(module, &updates);
     if early == of_program {
         return Ok(best);
     }
-    let freeing_early = in_order(module, kernels, planned, alignment, &early)?;
+    let freeing_early = in_order(module, kernels, planned, rules, &early)?;
     let (mut best, mut orders, other) = if freeing_early.memory.total < best.memory.total {
         (freeing_early, early, of_program)
     } else {
@@ -145,7 +152,7 @@ pub fn schedule(
         let Some(id) = best.at_peak.iter().map(|it| it.computation).find(differs) else { break };
         tried.insert(id);
         let kept = std::mem::replace(&mut orders[id.index()], other[id.index()].clone());
-        let changed = in_order(module, kernels, planned, alignment, &orders)?;
+        let changed = in_order(module, kernels, planned, rules, &orders)?;
         if changed.memory.total < best.memory.total { best = changed } else { orders[id.index()] = kept }
     }
     Ok(best)
@@ -155,13 +162,13 @@ fn in_order(
     module: &Module,
     kernels: &Kernels,
     planned: &[PlannedFusion],
-    alignment: u64,
+    rules: BufferRules,
     orders: &Orders,
 ) -> Result<Schedule, CompileError> {
     let Some(entry) = module.entry else {
         return Err(CompileError::Internal { phase: "schedule", message: "the module has no entry".into() });
     };
-    let mut scheduler = Scheduler::new(module, kernels, planned, Buffers::new(alignment), orders);
+    let mut scheduler = Scheduler::new(module, kernels, planned, Buffers::new(rules), orders);
     let computation = module.computation(entry);
     let donations = Donations::of(module, computation);
     let (parameters, values) = scheduler.bind_parameters(entry, &donations);
@@ -284,13 +291,15 @@ impl<'a> Scheduler<'a> {
 
     fn finish(mut self, mut thunks: Vec<Thunk>, mut parameters: Vec<Binding>, mut result: Binding) -> Schedule {
         let composites = self.composed(&mut thunks, &parameters, &result);
+        let is_concurrent = self.buffers.rules().is_concurrent;
+        let order = if is_concurrent { self.required_order(&thunks) } else { RequiredOrder::default() };
         let on_devices = self.host_ops.iter_mut().filter_map(|op| op.per_device.as_mut());
         let mut sequences: Vec<&mut [Thunk]> = on_devices.map(|code| &mut code.thunks[..]).collect();
         sequences.push(&mut thunks);
         let kernels = self.planned.iter().filter(|planned| planned.kernel.is_some()).count();
         let launched = composites::renumber(&mut sequences, kernels);
         result.leaves.iter().for_each(|leaf| self.buffers.hand_out(leaf));
-        let placed = self.buffers.place(self.module);
+        let placed = self.buffers.place(self.module, &order);
         parameters.iter_mut().chain([&mut result]).flat_map(|b| &mut b.leaves).for_each(|s| placed.resolve(s));
         placed.resolve_all(&mut thunks);
         let in_place = in_place::chosen(&self.merits);
@@ -314,6 +323,13 @@ impl<'a> Scheduler<'a> {
             orders: Orders::new(),
             at_peak: Vec::new(),
         }
+    }
+
+    /// Returns the order of the program's thunks before buffers share memory.
+    fn required_order(&self, thunks: &[Thunk]) -> RequiredOrder {
+        let outputs: HashMap<u32, usize> =
+            self.planned.iter().filter_map(|planned| Some((planned.kernel?, planned.plan.outputs.len()))).collect();
+        RequiredOrder::of(thunks, self.buffers.count(), &|kernel| outputs.get(&kernel).copied().unwrap_or(usize::MAX))
     }
 
     fn composed(&mut self, thunks: &mut [Thunk], parameters: &[Binding], result: &Binding) -> Vec<Composite> {

@@ -9,7 +9,7 @@ use fusebox_core::indexing::IndexingMap;
 use fusebox_lowering::{Composite, Step};
 use fusebox_runtime::{AllocationKind, Slice, Thunk};
 
-use super::{PlannedFusion, Schedule, schedule};
+use super::{BufferRules, PlannedFusion, Schedule, schedule};
 use crate::kernels::{self, Kernels};
 
 struct ScheduledModule {
@@ -48,7 +48,8 @@ fn scheduled(module: Module, runs_alone: bool) -> ScheduledModule {
     let planned =
         |(number, plan)| PlannedFusion { plan, kernel: Some(number as u32), runs_alone, seconds: 1e-6, pairs: &[] };
     let planned = plans.iter().enumerate().map(planned);
-    let schedule = schedule(&module, &kernels, &planned.collect::<Vec<_>>(), 64).unwrap();
+    let rules = BufferRules { alignment: 64, is_concurrent: true };
+    let schedule = schedule(&module, &kernels, &planned.collect::<Vec<_>>(), rules).unwrap();
     ScheduledModule { module, kernels, plans, schedule }
 }
 

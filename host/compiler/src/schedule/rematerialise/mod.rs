@@ -12,7 +12,7 @@ mod tests;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module};
 
-use super::{PlannedFusion, Schedule, leaf_bytes, schedule};
+use super::{BufferRules, PlannedFusion, Schedule, leaf_bytes, schedule};
 use crate::CompileError;
 use crate::kernels::Kernels;
 use crate::memory_use::MemoryUse;
@@ -37,8 +37,8 @@ pub struct Program<'a> {
     pub kernels: Kernels,
     /// The decisions about the kernels.
     pub planned: &'a [PlannedFusion<'a>],
-    /// Alignment of buffers, in bytes.
-    pub alignment: u64,
+    /// What the target requires of buffers.
+    pub rules: BufferRules,
 }
 
 /// Rematerialises values until outputs and temporaries take at most `limit` bytes. `schedule` is
@@ -62,7 +62,7 @@ pub fn within(limit: u64, program: &Program<'_>, schedule: Schedule) -> Result<S
 
 impl Program<'_> {
     fn scheduled(&self) -> Result<Schedule, CompileError> {
-        schedule(&self.module, &self.kernels, self.planned, self.alignment)
+        schedule(&self.module, &self.kernels, self.planned, self.rules)
     }
 
     /// Rematerialises values until at most `limit` bytes are taken. The gain of a value is capped

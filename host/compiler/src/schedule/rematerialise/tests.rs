@@ -5,7 +5,7 @@ use fusebox_core::emitter::{LaunchDimensions, OutputPlan, Plan};
 use fusebox_core::hlo::parse_module;
 use fusebox_core::indexing::IndexingMap;
 
-use super::{PlannedFusion, Program, within};
+use super::{BufferRules, PlannedFusion, Program, within};
 use crate::kernels::{self, KernelUnit};
 use crate::{CompileError, Emitters, fuse};
 
@@ -85,7 +85,8 @@ fn the_least_that_is_named_works_and_one_byte_less_does_not() {
             pairs: &[],
         };
         let planned: Vec<PlannedFusion> = plans.iter().enumerate().map(planned).collect();
-        let program = Program { module, kernels, planned: &planned, alignment: 64 };
+        let rules = BufferRules { alignment: 64, is_concurrent: false };
+        let program = Program { module, kernels, planned: &planned, rules };
         let named = least(&program, 0).unwrap();
         let much = program.scheduled().unwrap().memory.written();
         assert!(named <= much);

@@ -1,0 +1,100 @@
+//! The order of thunks that the program requires, and how much more order a shared place adds.
+//!
+//! Two thunks may be executed at the same time on a GPU unless one writes bytes that the other one
+//! accesses. If two values share memory, the thunks of the later one wait for those of the earlier
+//! one.
+
+use fusebox_runtime::{Slice, Thunk};
+
+/// Largest number of thunks whose order is considered.
+const MOST_THUNKS: usize = 4096;
+
+/// The thunks that use each buffer, and their order before buffers share memory.
+#[derive(Debug, Default)]
+pub struct RequiredOrder {
+    /// For each buffer, the numbers of the thunks that access it, in order.
+    users: Vec<Vec<u32>>,
+    /// For each thunk, the set of thunks that come before it in any case.
+    before: Vec<Vec<u64>>,
+}
+
+/// The slices that a thunk accesses, each with whether it is written.
+type Accesses = Vec<(Slice, bool)>;
+
+impl RequiredOrder {
+    /// Determines the order of thunks, those of loops and branches included. `outputs` returns the
+    /// number of a kernel's outputs. Returns an order without thunks if there are very many.
+    pub fn of(thunks: &[Thunk], buffers: usize, outputs: &dyn Fn(u32) -> usize) -> RequiredOrder {
+        let all: Vec<Accesses> = fusebox_thunks::all(thunks).map(|thunk| accesses(thunk, outputs)).collect();
+        if all.len() > MOST_THUNKS {
+            return RequiredOrder::default();
+        }
+        let mut users = vec![Vec::new(); buffers];
+        let mut before: Vec<Vec<u64>> = Vec::with_capacity(all.len());
+        for (number, accesses) in all.iter().enumerate() {
+            let mut mine = vec![0u64; number.div_ceil(64)];
+            for (slice, is_written) in accesses {
+                let of_buffer: &mut Vec<u32> = &mut users[slice.allocation as usize];
+                for &earlier in of_buffer.iter().filter(|&&earlier| earlier as usize != number) {
+                    let conflicts = |(other, writes): &(Slice, bool)| other.overlaps(slice) && (*writes || *is_written);
+                    if all[earlier as usize].iter().any(conflicts) {
+                        mine[earlier as usize / 64] |= 1 << (earlier % 64);
+                        mine.iter_mut().zip(&before[earlier as usize]).for_each(|(set, other)| *set |= other);
+                    }
+                }
+                if of_buffer.last() != Some(&(number as u32)) {
+                    of_buffer.push(number as u32);
+                }
+            }
+            before.push(mine);
+        }
+        RequiredOrder { users, before }
+    }
+
+    /// Returns the number of pairs of thunks that get an order if a buffer is in the memory of
+    /// another buffer, which is used earlier.
+    pub fn added(&self, earlier: usize, later: usize) -> usize {
+        let of = |buffer: usize| self.users.get(buffer).map_or(&[][..], Vec::as_slice);
+        let Some(&first) = of(later).first() else { return 0 };
+        let is_before = |user: u32| {
+            let word = self.before[first as usize].get(user as usize / 64);
+            word.is_some_and(|word| word >> (user % 64) & 1 == 1)
+        };
+        of(earlier).iter().filter(|&&user| user < first && !is_before(user)).count()
+    }
+}
+
+fn accesses(thunk: &Thunk, outputs: &dyn Fn(u32) -> usize) -> Accesses {
+    match thunk {
+        Thunk::Kernel { kernel, arguments } => {
+            let parameters = arguments.len().saturating_sub(outputs(*kernel));
+            arguments.iter().enumerate().map(|(number, slice)| (*slice, number >= parameters)).collect()
+        }
+        Thunk::Copy { from, to } => vec![(*from, false), (*to, true)],
+        Thunk::HostOp { arguments, results, .. } => {
+            arguments.iter().map(|it| (*it, false)).chain(results.iter().map(|it| (*it, true))).collect()
+        }
+        Thunk::While { predicate: read, .. } | Thunk::Conditional { index: read, .. } => vec![(*read, false)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(buffer: u32) -> Slice {
+        Slice { allocation: buffer, offset: 0, bytes: 64 }
+    }
+
+    #[test]
+    fn only_pairs_without_an_order_are_counted() {
+        let copy = |from, to| Thunk::Copy { from: slice(from), to: slice(to) };
+        // Two chains from buffer 0: 0 -> 1 -> 2 -> 3 and 0 -> 4 -> 5.
+        let thunks = [copy(0, 1), copy(1, 2), copy(2, 3), copy(0, 4), copy(4, 5)];
+        let order = RequiredOrder::of(&thunks, 6, &|_| 1);
+        // Buffer 1 is used by the first two copies. The third one comes after both, the fourth one
+        // after none of them.
+        assert_eq!([order.added(1, 3), order.added(1, 4), order.added(1, 5)], [0, 2, 2]);
+        assert_eq!([order.added(2, 5), order.added(4, 5)], [2, 0]);
+    }
+}
