@@ -22,8 +22,8 @@ use crate::{Cached, CompileError, Dump, Options, Phase, pointwise};
 
 /// Least number of operations per batch for which it pays to start another thread.
 const LEAST_OF_BATCH: usize = 100;
-/// Number of batches per thread, if there are several threads. The number of operations predicts the
-/// time of a batch only roughly, so a thread that is done early takes another batch.
+/// Number of batches per thread, if there are several threads. The number of operations predicts
+/// the time of a batch only roughly, so a thread that is done early takes another batch.
 const BATCHES_PER_THREAD: usize = 2;
 
 /// Machine code of all kernels and composites.

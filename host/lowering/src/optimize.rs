@@ -88,8 +88,8 @@ fn scalar() -> String {
         COMBINE,
         "reassociate",
         // Loops of one iteration are removed before `licm` hoists conditional operations out of
-        // them. All loops are rotated before the first is deleted, because each rotation makes LLVM forget
-        // its analysis of the loops around it.
+        // them. All loops are rotated before the first is deleted, because each rotation makes LLVM
+        // forget its analysis of the loops around it.
         "loop(loop-rotate<header-duplication>),loop(loop-deletion)",
         // Brings loops into the form that the vectoriser needs.
         "loop-mssa(loop-instsimplify,loop-simplifycfg,licm<allowspeculation>,loop-rotate<header-duplication>,\

@@ -1,6 +1,6 @@
 //! Reductions of short rows that LLVM does not recognise, for example a maximum with its index, and
-//! of all rows that fill no vector. Each lane reduces a different row, so that no reduction over lanes is necessary at
-//! the end.
+//! of all rows that fill no vector. Each lane reduces a different row, so that no reduction over
+//! lanes is necessary at the end.
 //!
 //! ```text
 //! for chunk of the block's rows
@@ -21,8 +21,8 @@ use crate::body::write;
 const SHORTEST: i64 = 3;
 /// Least number of elements with which one row fills enough vectors.
 const LONG: i64 = 32;
-/// The same for reductions that LLVM recognises. LLVM reduces a row of this length by a few
-/// operations on one vector.
+/// Least number of elements with which LLVM reduces a row by a few operations on one vector. The
+/// limit applies to reductions that LLVM recognises.
 const LONG_IF_SIMPLE: i64 = 8;
 
 impl GroupKernel<'_, '_> {
