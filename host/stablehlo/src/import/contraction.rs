@@ -6,6 +6,9 @@ use super::Imported;
 use super::call::Call;
 use crate::program::{Attribute, Operation, Type};
 
+/// Names of the precisions of operands.
+const PRECISIONS: [&str; 3] = ["default", "high", "highest"];
+
 /// Adds a product or a convolution.
 pub(super) fn contraction(call: &mut Call) -> Imported<InstrId> {
     let operation = call.operation;
@@ -38,9 +41,9 @@ pub(super) fn convolution(call: &mut Call, padding: Option<&[i64]>) -> Imported<
 }
 
 fn push(call: &mut Call, op: Op) -> Imported<InstrId> {
-    let operation = call.operation;
+    let precision = precision(call)?;
     let added = call.push(op)?;
-    if let Some(precision) = precision(operation) {
+    if let Some(precision) = precision {
         call.edit.set_other(added, "operand_precision", precision);
     }
     Ok(added)
@@ -75,10 +78,13 @@ fn algorithm(operation: &Operation) -> String {
 }
 
 /// Returns the precisions of the operands as HLO text, if one of them is not the default.
-fn precision(operation: &Operation) -> Option<String> {
-    let Some(Attribute::List(list)) = operation.attribute("precision_config") else { return None };
+fn precision(call: &Call) -> Imported<Option<String>> {
+    let Some(Attribute::List(list)) = call.operation.attribute("precision_config") else { return Ok(None) };
     let names: Vec<String> = list.iter().filter_map(|it| Some(it.as_text()?.to_lowercase())).collect();
-    names.iter().any(|name| name != "default").then(|| format!("{{{}}}", names.join(",")))
+    if let Some(unknown) = names.iter().find(|name| !PRECISIONS.contains(&name.as_str())) {
+        return call.unsupported(format!("the precision `{unknown}`"));
+    }
+    Ok(names.iter().any(|name| name != "default").then(|| format!("{{{}}}", names.join(","))))
 }
 
 fn window(operation: &Operation, call: &Call, padding: Option<&[i64]>) -> Imported<Window> {

@@ -195,6 +195,14 @@ fn what_is_not_supported_is_named_with_its_place() {
             format!("%1 = stablehlo.reshape %a : (tensor<4xf32>) -> tensor<?xf32> {place}"),
             "train.py:12: reshape: a size is known only when the program runs, and no arguments determine it",
         ),
+        (
+            format!(
+                "%1 = \"stablehlo.dot_general\"(%a, %a) <{{dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions \
+                 = [0], rhs_batching_dimensions = [0]>, precision_config = [#stablehlo<precision SOME>, \
+                 #stablehlo<precision DEFAULT>]}}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {place}"
+            ),
+            "train.py:12: dot_general: the precision `some`",
+        ),
         ("%1 = stablehlo.add %a, %b : tensor<4xf32>".into(), "p.mlir:2:26: there is no value %b#0 before"),
         ("%1 = stablehlo.add %a, %a tensor<4xf32>".into(), "p.mlir:2:29: the types of add are missing"),
         (
