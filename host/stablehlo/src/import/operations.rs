@@ -6,6 +6,8 @@ use fusebox_edit::Builder;
 use super::body::Body;
 use super::call::Call;
 use super::importer::Importer;
+use super::location::unsupported;
+use super::types::check_arrays;
 use super::{
     Imported, chlo, collectives, contraction, custom_call, dynamic, elementwise, manual, movement, regions, whole,
 };
@@ -42,6 +44,7 @@ pub(super) fn operation<'p>(
         return Ok(());
     }
     let added = edit.with_origin(origin, |edit| add(&mut Call { importer, edit, body, operation, operands }))?;
+    check_arrays(edit.shape(added)).map_err(|message| unsupported(operation, message))?;
     importer.set_results(edit, body, operation, added);
     Ok(())
 }

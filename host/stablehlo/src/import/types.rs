@@ -38,7 +38,7 @@ const MOST_IN_ARRAY: i64 = 1 << 48;
 /// Checks that an array may have these sizes.
 ///
 /// # Errors
-/// Returns why it may not.
+/// Returns the reason why the sizes are not allowed.
 pub(super) fn check_sizes(sizes: &[i64]) -> Result<(), String> {
     if let Some(size) = sizes.iter().find(|size| **size < 0) {
         return Err(format!("a dimension would have the size {size}"));
@@ -47,6 +47,15 @@ pub(super) fn check_sizes(sizes: &[i64]) -> Result<(), String> {
         ..=MOST_IN_ARRAY => Ok(()),
         _ => Err("an array would be too large".into()),
     }
+}
+
+/// Checks that the arrays of a result have allowed sizes. The sizes may follow from those of
+/// arguments, so that the program itself does not state them.
+///
+/// # Errors
+/// Returns the reason why the sizes are not allowed.
+pub(super) fn check_arrays(result: &Shape) -> Result<(), String> {
+    result.leaves().into_iter().filter_map(Shape::as_array).try_for_each(|array| check_sizes(&array.dims))
 }
 
 /// Whether a type has a dimension of unknown size.

@@ -91,6 +91,23 @@ func.func @main(%a: tensor<?xf32>, %n: tensor<1xi32>) -> tensor<?xf32> {
     );
 }
 
+/// The text of a module states all sizes, and the reader refuses larger arrays.
+#[test]
+fn results_that_become_too_large_are_refused_at_their_place() {
+    let text = "
+func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = stablehlo.concatenate %a, %a, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32> loc(\"train.py\":12:3)
+  return %0 : tensor<?xf32>
+}";
+    let program = read_text(text, "p.mlir").unwrap();
+    let most = 1 << 48;
+    assert!(to_hlo_for(&program, &[vec![most / 2]]).is_ok());
+    assert_eq!(
+        to_hlo_for(&program, &[vec![most]]).unwrap_err().to_string(),
+        "train.py:12: concatenate: an array would be too large"
+    );
+}
+
 /// Programs compute sizes by ordinary operations on integers.
 #[test]
 fn sizes_are_computed_by_operations() {
