@@ -100,7 +100,7 @@ fn first_from(
             Ok((plan, functions)) => {
                 let known = ranked.planned.as_ref().and_then(|planned| planned.as_ref().ok());
                 let prediction = match known.filter(|(known, _)| *known == plan) {
-                    Some((_, prediction)) => prediction.clone(),
+                    Some((_, prediction)) => *prediction,
                     None => predict(&plan, &unit.fusion, &options.device),
                 };
                 let emitter = emitter.descriptor().clone();
