@@ -9,7 +9,8 @@
 # unless stated: 480 runs. All combinations get their first seed before one gets its second. The exit status is 0 if all
 # programs passed in all runs and the driver reported nothing.
 #
-# FUSEBOX and SOFTWARE_CUDA name the program and the library; both are those of the release build unless stated.
+# FUSEBOX and SOFTWARE_CUDA name the program and the library; both are those of the release build unless stated. PYTHON
+# names a Python with numpy.
 set -euo pipefail
 
 out=${1:?folder for the results} corpus=${2:?folder with check.py and open} seeds=${3:-20}
@@ -28,13 +29,18 @@ run() {
   rm -f "$report"
   local settings="LD_LIBRARY_PATH=$out/driver SOFTWARE_CUDA_DEVICE=$device SOFTWARE_CUDA_SEED=$5 SOFTWARE_CUDA_REPORT=$report"
   local command="env $settings $program run {hlo} --target $2 --graphs $3 --streams $4 --inputs {in_npz} --outputs {out_npz}"
-  python3 "$corpus/check.py" "$corpus/open" --cmd "$command" > "$file.part" || true
+  # The exit status is not 0 if a program fails, which the list at the end states.
+  "${PYTHON:-python3}" "$corpus/check.py" "$corpus/open" --cmd "$command" > "$file.part" || true
   if [ -s "$report" ]; then
     { echo "reports of the driver:"; cat "$report"; } >> "$file.part"
   fi
   rm -f "$report"
+  if ! grep -q '^CORPUS' "$file.part"; then
+    echo "check.py does not run the corpus: see $file.part" >&2
+    exit 1
+  fi
   mv "$file.part" "$file"
-  echo "$1: $(grep '^CORPUS' "$file" || echo 'check.py failed')"
+  echo "$1: $(grep '^CORPUS' "$file")"
 }
 
 for seed in $(seq "$seeds"); do

@@ -34,7 +34,7 @@ pub enum AssemblerError {
     NotAnAssembler {
         /// File of the program.
         program: PathBuf,
-        /// What the program printed.
+        /// Output of the program.
         report: String,
     },
     /// The assembler rejects the code: a bug in fusebox, or an assembler that is older than the
@@ -57,7 +57,7 @@ pub struct Assembler {
     version: String,
 }
 
-/// What the assembler made of PTX.
+/// Machine code that the assembler made of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembled {
     /// Architecture of the machine code, for example `sm_90`.

@@ -30,8 +30,8 @@ pub fn timing_json(compile_ms: f64, timing: &Timing, target: &str) -> Value {
     })
 }
 
-/// Prints what users should know about a loaded program, for example that a GPU's driver refuses the
-/// machine code and assembles the PTX instead.
+/// Prints what users should know about a loaded program, for example that a GPU's driver refuses
+/// the machine code and assembles the PTX instead.
 pub fn print_remarks(program: &LoadedExecutable) {
     program.remarks().iter().for_each(|remark| terminal::complain(&format!("warning: {remark}")));
 }

@@ -35,6 +35,7 @@ fn options(lowering: Lowering, of_part: bool) -> Options {
         memory_limit: None,
         progress: Progress::default(),
         cache: Cache::default(),
+        assembler: None,
     }
 }
 

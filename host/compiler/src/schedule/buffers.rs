@@ -13,7 +13,7 @@ use super::placement::{PlacementRequest, with_less_order};
 use super::result_memory::share;
 use crate::memory_use::MemoryUse;
 
-/// What a target requires of buffers.
+/// Requirements of a target for buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferRules {
     /// Offsets are multiples of this number of bytes.
@@ -90,7 +90,7 @@ impl Buffers {
         self.buffers[slice.allocation as usize].kind.is_writable()
     }
 
-    /// Returns what the target requires of buffers.
+    /// Returns the requirements of the target.
     pub fn rules(&self) -> BufferRules {
         self.rules
     }

@@ -178,23 +178,27 @@ fn nested_loops(thunk: &Thunk) -> usize {
 
 /// Calls `f` for all slices of thunks. The flag says whether the slice is written.
 fn each_slice(kernels: &[(&str, PlannedFusion)], thunks: &[Thunk], f: &mut dyn FnMut(&Slice, bool)) {
-    for thunk in all(thunks) {
-        match thunk {
-            Thunk::Kernel { kernel, arguments } => {
-                let outputs = kernels.get(*kernel as usize).map_or(0, |(_, planned)| planned.plan.outputs.len());
-                let parameters = arguments.len().saturating_sub(outputs);
-                arguments.iter().enumerate().for_each(|(number, slice)| f(slice, number >= parameters));
-            }
-            Thunk::Copy { from, to } => {
-                f(from, false);
-                f(to, true);
-            }
-            Thunk::HostOp { arguments, results, .. } => {
-                arguments.iter().for_each(|slice| f(slice, false));
-                results.iter().for_each(|slice| f(slice, true));
-            }
-            Thunk::While { predicate: read, .. } | Thunk::Conditional { index: read, .. } => f(read, false),
+    let outputs = |kernel: u32| kernels.get(kernel as usize).map_or(0, |(_, planned)| planned.plan.outputs.len());
+    all(thunks).for_each(|thunk| each_slice_of(thunk, &outputs, f));
+}
+
+/// Calls `f` for the slices of one thunk, without those of nested thunks. The flag says whether the
+/// slice is written. `outputs` returns the number of outputs of a kernel.
+pub fn each_slice_of(thunk: &Thunk, outputs: &dyn Fn(u32) -> usize, f: &mut dyn FnMut(&Slice, bool)) {
+    match thunk {
+        Thunk::Kernel { kernel, arguments } => {
+            let parameters = arguments.len().saturating_sub(outputs(*kernel));
+            arguments.iter().enumerate().for_each(|(number, slice)| f(slice, number >= parameters));
         }
+        Thunk::Copy { from, to } => {
+            f(from, false);
+            f(to, true);
+        }
+        Thunk::HostOp { arguments, results, .. } => {
+            arguments.iter().for_each(|slice| f(slice, false));
+            results.iter().for_each(|slice| f(slice, true));
+        }
+        Thunk::While { predicate: read, .. } | Thunk::Conditional { index: read, .. } => f(read, false),
     }
 }
 

@@ -4,7 +4,7 @@
 //! accesses. If two values share memory, the thunks of the later one wait for those of the earlier
 //! one.
 
-use fusebox_runtime::{Slice, Thunk};
+use fusebox_runtime::Slice;
 
 /// Largest number of thunks whose order is considered.
 const MOST_THUNKS: usize = 4096;
@@ -19,13 +19,12 @@ pub struct RequiredOrder {
 }
 
 /// The slices that a thunk accesses, each with whether it is written.
-type Accesses = Vec<(Slice, bool)>;
+pub type Accesses = Vec<(Slice, bool)>;
 
 impl RequiredOrder {
-    /// Determines the order of thunks, those of loops and branches included. `outputs` returns the
-    /// number of a kernel's outputs. Returns an order without thunks if there are very many.
-    pub fn of(thunks: &[Thunk], buffers: usize, outputs: &dyn Fn(u32) -> usize) -> RequiredOrder {
-        let all: Vec<Accesses> = fusebox_thunks::all(thunks).map(|thunk| accesses(thunk, outputs)).collect();
+    /// Determines the order of thunks with these accesses, those of loops and branches included.
+    /// Returns an order without thunks if there are very many.
+    pub fn of(all: &[Accesses], buffers: usize) -> RequiredOrder {
         if all.len() > MOST_THUNKS {
             return RequiredOrder::default();
         }
@@ -64,20 +63,6 @@ impl RequiredOrder {
     }
 }
 
-fn accesses(thunk: &Thunk, outputs: &dyn Fn(u32) -> usize) -> Accesses {
-    match thunk {
-        Thunk::Kernel { kernel, arguments } => {
-            let parameters = arguments.len().saturating_sub(outputs(*kernel));
-            arguments.iter().enumerate().map(|(number, slice)| (*slice, number >= parameters)).collect()
-        }
-        Thunk::Copy { from, to } => vec![(*from, false), (*to, true)],
-        Thunk::HostOp { arguments, results, .. } => {
-            arguments.iter().map(|it| (*it, false)).chain(results.iter().map(|it| (*it, true))).collect()
-        }
-        Thunk::While { predicate: read, .. } | Thunk::Conditional { index: read, .. } => vec![(*read, false)],
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,12 +73,12 @@ mod tests {
 
     #[test]
     fn only_pairs_without_an_order_are_counted() {
-        let copy = |from, to| Thunk::Copy { from: slice(from), to: slice(to) };
+        let launch = |from, to| vec![(slice(from), false), (slice(to), true)];
         // Two chains from buffer 0: 0 -> 1 -> 2 -> 3 and 0 -> 4 -> 5.
-        let thunks = [copy(0, 1), copy(1, 2), copy(2, 3), copy(0, 4), copy(4, 5)];
-        let order = RequiredOrder::of(&thunks, 6, &|_| 1);
-        // Buffer 1 is used by the first two copies. The third one comes after both, the fourth one
-        // after none of them.
+        let thunks = [launch(0, 1), launch(1, 2), launch(2, 3), launch(0, 4), launch(4, 5)];
+        let order = RequiredOrder::of(&thunks, 6);
+        // Buffer 1 is used by the first two launches. The third one comes after both of them, the
+        // fourth one after neither.
         assert_eq!([order.added(1, 3), order.added(1, 4), order.added(1, 5)], [0, 2, 2]);
         assert_eq!([order.added(2, 5), order.added(4, 5)], [2, 0]);
     }

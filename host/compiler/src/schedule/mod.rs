@@ -56,7 +56,7 @@ use crate::memory_use::MemoryUse;
 use crate::pointwise::InPlacePair;
 use buffers::Buffers;
 use composites::CompositeBuilder;
-use concurrency::RequiredOrder;
+use concurrency::{Accesses, RequiredOrder};
 use donation::Donations;
 use in_place::Merits;
 use order::Orders;
@@ -329,7 +329,15 @@ impl<'a> Scheduler<'a> {
     fn required_order(&self, thunks: &[Thunk]) -> RequiredOrder {
         let outputs: HashMap<u32, usize> =
             self.planned.iter().filter_map(|planned| Some((planned.kernel?, planned.plan.outputs.len()))).collect();
-        RequiredOrder::of(thunks, self.buffers.count(), &|kernel| outputs.get(&kernel).copied().unwrap_or(usize::MAX))
+        let outputs = |kernel: u32| outputs.get(&kernel).copied().unwrap_or(usize::MAX);
+        let accesses = |thunk| {
+            let mut accesses = Vec::new();
+            let mut add = |slice: &Slice, is_written| accesses.push((*slice, is_written));
+            composites::each_slice_of(thunk, &outputs, &mut add);
+            accesses
+        };
+        let all: Vec<Accesses> = fusebox_thunks::all(thunks).map(accesses).collect();
+        RequiredOrder::of(&all, self.buffers.count())
     }
 
     fn composed(&mut self, thunks: &mut [Thunk], parameters: &[Binding], result: &Binding) -> Vec<Composite> {

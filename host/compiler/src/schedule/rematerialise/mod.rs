@@ -37,7 +37,7 @@ pub struct Program<'a> {
     pub kernels: Kernels,
     /// The decisions about the kernels.
     pub planned: &'a [PlannedFusion<'a>],
-    /// What the target requires of buffers.
+    /// Requirements of the target for buffers.
     pub rules: BufferRules,
 }
 

@@ -70,7 +70,7 @@ fn node_count(thunks: &[Thunk]) -> u64 {
         }
         Thunk::While { condition, body, .. } => of_loop(condition, node_count(body)),
         Thunk::Conditional { branches, .. } => branches.iter().map(|branch| 2 + node_count(branch)).sum(),
-        Thunk::Kernel { .. } | Thunk::Copy { .. } | Thunk::HostOp { .. } => 1,
+        _ => 1,
     };
     thunks.iter().map(count).fold(0, u64::saturating_add)
 }

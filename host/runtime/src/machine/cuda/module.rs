@@ -58,8 +58,8 @@ impl LoadedFunction {
 }
 
 impl LoadedModule {
-    /// Loads the first machine code that the driver takes. If it takes none, assembles the PTX. Also
-    /// returns a sentence about each machine code that the driver refuses.
+    /// Loads the first machine code that the driver takes. If it takes none, assembles the PTX.
+    /// Also returns a sentence about each machine code that the driver refuses.
     pub fn load_first<'c>(
         context: &Arc<CudaContext>,
         cubins: impl Iterator<Item = &'c Cubin>,
@@ -109,7 +109,8 @@ impl LoadedModule {
     }
 }
 
-/// Loads code: PTX with a zero byte at its end, or a whole ELF file. Fails if the GPU cannot be used.
+/// Loads code: PTX with a zero byte at its end, or a whole ELF file. Fails if the GPU cannot be
+/// used.
 fn load(context: &Arc<CudaContext>, code: &[u8]) -> Result<Result<LoadedModule, Refusal>, LoadError> {
     context.bind_to_thread().map_err(|e| load_error("using the GPU", e))?;
     let mut log = vec![0u8; LOG_BYTES];
