@@ -81,7 +81,7 @@ fn what_cannot_run_here_says_so() {
     assert!(refused.contains("a processor with avx9999f") && refused.contains("compile the module again"), "{refused}");
     assert!(
         failed("older.fusebox", &older)
-            .contains("format 3, but this fusebox reads format 10: compile the module again")
+            .contains("format 3, but this fusebox reads format 11: compile the module again")
     );
     if fusebox_runtime::describe_gpu().is_err() {
         assert!(failed("gpu.fusebox", &copy(Target::Cuda(90)).to_bytes().unwrap()).contains("no CUDA driver"));

@@ -252,7 +252,21 @@ fn ptx_that_is_too_new_is_refused() {
     let _context = Context::new();
     assert_eq!(load(&PTX.replace(".version 7.0", ".version 99.0")), Err(222));
     assert_eq!(load(&PTX.replace("sm_70", "sm_120").replace("7.0", "8.7")), Err(209));
-    assert_eq!(load("\u{7f}ELF"), Err(209));
+}
+
+/// The driver executes PTX only, and answers as a card of another architecture would.
+#[test]
+fn machine_code_is_refused_as_that_of_another_gpu() {
+    let _context = Context::new();
+    let of_machine = |machine: u8| {
+        let mut header = [0u8; 64];
+        header[..4].copy_from_slice(b"\x7fELF");
+        header[18] = machine;
+        made(|module| cuModuleLoadDataEx(module, header.as_ptr().cast(), 0, std::ptr::null(), std::ptr::null()))
+    };
+    let (nvidia, x86) = (190, 62);
+    assert_eq!(of_machine(nvidia), Err(209));
+    assert_eq!(of_machine(x86), Err(200));
 }
 
 #[test]
