@@ -22,9 +22,6 @@ use crate::{Cached, CompileError, Dump, Options, Phase, pointwise};
 
 /// Least number of operations per batch for which it pays to start another thread.
 const LEAST_OF_BATCH: usize = 100;
-/// Number of batches per thread, if there are several threads. The number of operations predicts
-/// the time of a batch only roughly, so a thread that is done early takes another batch.
-const BATCHES_PER_THREAD: usize = 2;
 
 /// Machine code of all kernels and composites.
 #[derive(Debug, Default)]
@@ -139,8 +136,7 @@ fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usiz
     }
     let parts = sorted_parts(kernels, composites);
     let work: usize = parts.iter().map(|part| part.work).sum();
-    let most = if threads > 1 { threads.saturating_mul(BATCHES_PER_THREAD) } else { 1 };
-    let count = (work / LEAST_OF_BATCH).clamp(1, most).min(parts.len());
+    let count = (work / LEAST_OF_BATCH).clamp(1, threads.max(1)).min(parts.len());
     let mut batches: Vec<KernelBatch> = (0..count).map(|_| KernelBatch::default()).collect();
     for part in parts {
         if let Some(batch) = batches.iter_mut().min_by_key(|batch| batch.work) {
