@@ -24,7 +24,7 @@ pub struct HostMemory {
     /// The mapping that owns the memory of a large buffer. `None` for a small buffer. The memory of
     /// a small buffer comes from the allocator.
     mapping: Option<MmapMut>,
-    /// Where the mapping goes when it is not used any more.
+    /// Where the memory goes when it is not used any more.
     spares: Option<Weak<SpareMemory>>,
 }
 
