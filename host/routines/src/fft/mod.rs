@@ -5,8 +5,10 @@
 //! a line does not depend on other lines. So the bits of a result do not depend on the number of
 //! threads.
 
+mod interleaved;
 mod lines;
 mod pass;
+mod real;
 
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
@@ -16,8 +18,9 @@ use fusebox_core::hlo::{ElementType, FftType, Op};
 use num_complex::Complex;
 
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut, scratch};
-use lines::{ComplexLine, CopiedLine, FromRealLine, ToRealLine, TransformReal};
+use lines::{ComplexLine, CopiedLine, TransformReal};
 use pass::rotate;
+use real::{FromReal, ToReal};
 
 /// Creates the routine of `fft`.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
@@ -53,13 +56,13 @@ enum TransformPasses<T> {
     None,
     Complex(Vec<ComplexLine<T>>),
     FromReal {
-        last: FromRealLine<T>,
+        last: FromReal<T>,
         others: Vec<ComplexLine<T>>,
         half: usize,
     },
     ToReal {
         others: Vec<ComplexLine<T>>,
-        last: ToRealLine<T>,
+        last: ToReal<T>,
         half: usize,
     },
 }
@@ -104,11 +107,9 @@ impl<T: TransformReal> TransformPasses<T> {
             FftType::Fft => TransformPasses::Complex(complex(lengths, false)),
             FftType::Ifft => TransformPasses::Complex(complex(lengths, true)),
             FftType::Rfft => {
-                TransformPasses::FromReal { last: FromRealLine::new(last), others: complex(others, false), half }
+                TransformPasses::FromReal { last: FromReal::new(last), others: complex(others, false), half }
             }
-            FftType::Irfft => {
-                TransformPasses::ToReal { others: complex(others, true), last: ToRealLine::new(last), half }
-            }
+            FftType::Irfft => TransformPasses::ToReal { others: complex(others, true), last: ToReal::new(last), half },
         }
     }
 
@@ -130,10 +131,10 @@ impl<T: TransformReal> TransformPasses<T> {
                 let input = elements::<T>(input)?;
                 let output = elements_mut::<Complex<T>>(output)?;
                 if others.is_empty() {
-                    return rotate(last, 1, input, output, workers);
+                    return last.run(input, output, workers);
                 }
                 let rows = sized(first, output.len())?;
-                rotate(last, 1, input, rows, workers)?;
+                last.run(input, rows, workers)?;
                 let rotated = sized(second, output.len())?;
                 rotations(others, *half, rows, rotated, output, workers)?;
                 // The first pass has transformed the last dimension, which is now in front of the
@@ -145,12 +146,12 @@ impl<T: TransformReal> TransformPasses<T> {
                 let input = elements::<Complex<T>>(input)?;
                 let output = elements_mut::<T>(output)?;
                 if others.is_empty() {
-                    return rotate(last, 1, input, output, workers);
+                    return last.run(1, input, output, workers);
                 }
                 let rotated = sized(first, input.len())?;
                 let between = if others.len() > 1 { sized(second, input.len())? } else { &mut [] };
                 rotations(others, *half, input, rotated, between, workers)?;
-                rotate(last, product(others), rotated, output, workers)
+                last.run(product(others), rotated, output, workers)
             }
         }
     }

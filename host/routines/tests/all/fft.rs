@@ -100,7 +100,7 @@ fn bound(lengths: &[usize], double: bool) -> f64 {
 }
 
 fn shapes() -> Vec<(usize, Vec<usize>)> {
-    let lines = (1..=70).chain([97, 127, 128, 210, 251, 256, 509, 512, 1000, 1009, 1024, 2003]);
+    let lines = (1..=70).chain([97, 127, 128, 143, 187, 210, 251, 256, 343, 509, 512, 1000, 1001, 1009, 1024, 2003]);
     let mut shapes: Vec<_> = lines.map(|n| (3, vec![n])).collect();
     shapes.extend([(40, vec![300]), (2000, vec![7])]);
     let planes = [[1, 1], [2, 3], [3, 1], [1, 5], [16, 16], [17, 33], [40, 31], [64, 2], [5, 100]];

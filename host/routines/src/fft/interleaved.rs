@@ -1,0 +1,241 @@
+//! Transforms of real lines of odd composite length.
+//!
+//! Of a line whose length is odd, no half is a line of complex numbers. So the line of length
+//! `n = p·m` is read as `p` interleaved sequences `y_j[i] = x[i·p + j]`, and two sequences are
+//! transformed as the real and the imaginary part of one complex sequence. With `Y_j` the transform
+//! of `y_j` and `w_n = exp(-2πi/n)`, the transform of the line is
+//!
+//! ```text
+//! X[k + m·q] = sum over j of w_p^(j·q) · (w_n^(j·k) · Y_j[k])      0 <= k < m, 0 <= q < p
+//! ```
+//!
+//! `X[n - k]` is the conjugate of `X[k]`, so the sums are necessary for `k <= m/2` only. Sources:
+//! Cooley and Tukey, "An algorithm for the machine calculation of complex Fourier series" (1965),
+//! and for two real sequences in one: Cooley, Lewis and Welch, "The fast Fourier transform
+//! algorithm: programming considerations in the calculation of sine, cosine and Laplace transforms"
+//! (1970).
+
+use std::sync::Arc;
+
+use num_complex::Complex;
+use rustfft::{Fft, FftDirection, FftPlanner};
+
+use super::lines::{LineTransform, TransformReal};
+use crate::{RoutineError, scratch as reserve};
+
+/// Largest prime factor for which `rustfft` has transforms with AVX. If a length has only such
+/// factors, a complex transform of the whole line is faster.
+const LARGEST_FAST_FACTOR: usize = 11;
+
+/// Transform of a real line of odd length `n`. The result is that of
+/// [`FromRealLine`](super::lines::FromRealLine).
+pub(super) struct InterleavedFromReal<T>(InterleavedLine<T>);
+
+/// Inverse transform to a real line of odd length `n`, divided by `n`. The result is that of
+/// [`ToRealLine`](super::lines::ToRealLine).
+pub(super) struct InterleavedToReal<T>(InterleavedLine<T>);
+
+/// The parts of a transform, or of an inverse transform without the division by `n`.
+struct InterleavedLine<T> {
+    /// Number of interleaved sequences, `p`.
+    sequences: usize,
+    /// Length of a sequence, `m`.
+    length: usize,
+    of_sequences: Arc<dyn Fft<T>>,
+    across_sequences: Arc<dyn Fft<T>>,
+    /// `w_n^(j·k)` at `k·p + j` for `k <= m/2`. For the inverse transform, the conjugate.
+    twiddles: Vec<Complex<T>>,
+}
+
+/// Scratch memory of a transform.
+pub(super) struct InterleavedScratch<T> {
+    /// Pairs of sequences, one pair after the other.
+    pairs: Vec<Complex<T>>,
+    /// `Y_j[k]`, or results, with the sequences of one `k` adjacent.
+    across: Vec<Complex<T>>,
+    of_transforms: Vec<Complex<T>>,
+}
+
+impl<T: TransformReal> InterleavedFromReal<T> {
+    /// Plans the transform of lines of `length` elements. Returns `None` if the length is even,
+    /// prime or has no large prime factor.
+    pub fn new(length: usize) -> Option<Self> {
+        Some(InterleavedFromReal(InterleavedLine::new(length, FftDirection::Forward)?))
+    }
+}
+
+impl<T: TransformReal> LineTransform for InterleavedFromReal<T> {
+    type Input = T;
+    type Output = Complex<T>;
+    type Scratch = InterleavedScratch<T>;
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.0.len(), self.0.len() / 2 + 1)
+    }
+
+    fn scratch(&self) -> Result<Self::Scratch, RoutineError> {
+        self.0.scratch()
+    }
+
+    fn transform(&self, input: &[T], output: &mut [Complex<T>], scratch: &mut Self::Scratch) {
+        self.0.forward(input, output, scratch);
+    }
+}
+
+impl<T: TransformReal> InterleavedToReal<T> {
+    /// Plans the transform to lines of `length` elements. Returns `None` if the length is even,
+    /// prime or has no large prime factor.
+    pub fn new(length: usize) -> Option<Self> {
+        Some(InterleavedToReal(InterleavedLine::new(length, FftDirection::Inverse)?))
+    }
+}
+
+impl<T: TransformReal> LineTransform for InterleavedToReal<T> {
+    type Input = Complex<T>;
+    type Output = T;
+    type Scratch = InterleavedScratch<T>;
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.0.len() / 2 + 1, self.0.len())
+    }
+
+    fn scratch(&self) -> Result<Self::Scratch, RoutineError> {
+        self.0.scratch()
+    }
+
+    fn transform(&self, input: &[Complex<T>], output: &mut [T], scratch: &mut Self::Scratch) {
+        self.0.inverse(input, output, scratch);
+        let scale = T::reciprocal(self.0.len());
+        output.iter_mut().for_each(|x| *x = *x * scale);
+    }
+}
+
+impl<T: TransformReal> InterleavedLine<T> {
+    fn new(length: usize, direction: FftDirection) -> Option<Self> {
+        if length.is_multiple_of(2) || has_only_fast_factors(length) {
+            return None;
+        }
+        let sequences = largest_divisor_up_to_root(length)?;
+        let (n, length) = (length, length / sequences);
+        let mut planner = FftPlanner::new();
+        let sign = if direction == FftDirection::Forward { -1.0 } else { 1.0 };
+        let twiddle = |k: usize, j: usize| {
+            let angle = sign * std::f64::consts::TAU * (j * k) as f64 / n as f64;
+            Some(Complex::new(T::from_f64(angle.cos())?, T::from_f64(angle.sin())?))
+        };
+        let twiddles = (0..=length / 2).flat_map(|k| (0..sequences).map(move |j| twiddle(k, j)));
+        Some(InterleavedLine {
+            sequences,
+            length,
+            of_sequences: planner.plan_fft(length, direction),
+            across_sequences: planner.plan_fft(sequences, direction),
+            twiddles: twiddles.collect::<Option<_>>()?,
+        })
+    }
+
+    /// Returns the length of the line, `n`.
+    fn len(&self) -> usize {
+        self.sequences * self.length
+    }
+
+    fn scratch(&self) -> Result<InterleavedScratch<T>, RoutineError> {
+        let of_transforms =
+            self.of_sequences.get_inplace_scratch_len().max(self.across_sequences.get_inplace_scratch_len());
+        Ok(InterleavedScratch {
+            pairs: reserve(self.sequences.div_ceil(2) * self.length)?,
+            across: reserve(self.twiddles.len())?,
+            of_transforms: reserve(of_transforms)?,
+        })
+    }
+
+    /// Writes the first `n/2+1` elements of the transform of `line`.
+    fn forward(&self, line: &[T], output: &mut [Complex<T>], scratch: &mut InterleavedScratch<T>) {
+        let InterleavedScratch { pairs, across, of_transforms } = scratch;
+        let (p, m) = (self.sequences, self.length);
+        for (pair, sequence) in pairs.chunks_exact_mut(m).enumerate() {
+            let has_second = 2 * pair + 1 < p;
+            for (z, elements) in sequence.iter_mut().zip(line.chunks_exact(p)) {
+                let second = if has_second { elements[2 * pair + 1] } else { T::zero() };
+                *z = Complex::new(elements[2 * pair], second);
+            }
+        }
+        self.of_sequences.process_with_scratch(pairs, of_transforms);
+        let half = T::reciprocal(2);
+        for (k, (across, twiddles)) in across.chunks_exact_mut(p).zip(self.twiddles.chunks_exact(p)).enumerate() {
+            let mirror = if k == 0 { 0 } else { m - k };
+            for (pair, (across, twiddles)) in across.chunks_mut(2).zip(twiddles.chunks(2)).enumerate() {
+                let (z, c) = (pairs[pair * m + k], pairs[pair * m + mirror].conj());
+                let (sum, difference) = ((z + c).scale(half), (z - c).scale(half));
+                across[0] = sum * twiddles[0];
+                if let (Some(second), Some(twiddle)) = (across.get_mut(1), twiddles.get(1)) {
+                    // Division by i.
+                    *second = Complex::new(difference.im, -difference.re) * twiddle;
+                }
+            }
+        }
+        self.across_sequences.process_with_scratch(across, of_transforms);
+        self.each_result(|at, k, is_conjugate| {
+            output[k] = if is_conjugate { across[at].conj() } else { across[at] };
+        });
+    }
+
+    /// Writes the line whose transform begins with the `n/2+1` elements of `input`, multiplied by
+    /// `n`. Ignores the imaginary part of the first element.
+    fn inverse(&self, input: &[Complex<T>], line: &mut [T], scratch: &mut InterleavedScratch<T>) {
+        let InterleavedScratch { pairs, across, of_transforms } = scratch;
+        let (p, m) = (self.sequences, self.length);
+        self.each_result(|at, k, is_conjugate| {
+            across[at] = if is_conjugate { input[k].conj() } else { input[k] };
+        });
+        across[0].im = T::zero();
+        self.across_sequences.process_with_scratch(across, of_transforms);
+        for (k, (across, twiddles)) in across.chunks_exact(p).zip(self.twiddles.chunks_exact(p)).enumerate() {
+            let mirror = if k == 0 { 0 } else { m - k };
+            for (pair, (across, twiddles)) in across.chunks(2).zip(twiddles.chunks(2)).enumerate() {
+                let first = across[0] * twiddles[0];
+                let second = match (across.get(1), twiddles.get(1)) {
+                    (Some(second), Some(twiddle)) => second * twiddle,
+                    _ => Complex::new(T::zero(), T::zero()),
+                };
+                // The sequences are real, so the elements of their transforms at `m - k` are conjugates.
+                pairs[pair * m + k] = Complex::new(first.re - second.im, first.im + second.re);
+                pairs[pair * m + mirror] = Complex::new(first.re + second.im, second.re - first.im);
+            }
+        }
+        self.of_sequences.process_with_scratch(pairs, of_transforms);
+        for (pair, sequence) in pairs.chunks_exact(m).enumerate() {
+            for (z, elements) in sequence.iter().zip(line.chunks_exact_mut(p)) {
+                elements[2 * pair] = z.re;
+                if let Some(second) = elements.get_mut(2 * pair + 1) {
+                    *second = z.im;
+                }
+            }
+        }
+    }
+
+    /// Calls `visit(at, k, is_conjugate)` for the element `at` of the sums across sequences. The
+    /// element is `X[k]` or its conjugate, `k <= n/2`.
+    fn each_result(&self, mut visit: impl FnMut(usize, usize, bool)) {
+        let (p, m, n) = (self.sequences, self.length, self.len());
+        for k in 0..=m / 2 {
+            for q in 0..p {
+                let at = k + m * q;
+                let is_conjugate = at > n / 2;
+                visit(k * p + q, if is_conjugate { n - at } else { at }, is_conjugate);
+            }
+        }
+    }
+}
+
+fn has_only_fast_factors(length: usize) -> bool {
+    (3..=LARGEST_FAST_FACTOR).fold(length, |rest, factor| {
+        std::iter::successors(Some(rest), |rest| rest.is_multiple_of(factor).then(|| rest / factor))
+            .last()
+            .unwrap_or(rest)
+    }) == 1
+}
+
+/// Returns the largest divisor of `n` that is at most the root of `n`, or `None` if that is 1.
+fn largest_divisor_up_to_root(n: usize) -> Option<usize> {
+    (2..=n.isqrt()).rev().find(|&divisor| n.is_multiple_of(divisor))
+}
