@@ -1,7 +1,7 @@
 //! Hints for LLVM's optimiser. Hints do not change the results of a kernel, except for the order of
 //! sums that may be regrouped. All lowerings give LLVM the same hints.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use fusebox_core::ir::{Attribute, Effect, Function, OpKind, Operation, Region, Value};
@@ -11,6 +11,11 @@ use crate::targets::TargetInfo;
 /// Numbers of iterations for which LLVM would use a single masked vector. Loops with fewer
 /// iterations are unrolled. For loops with more iterations, LLVM chooses a scalar remainder loop.
 const FEW_TURNS: RangeInclusive<i64> = 5..=15;
+/// Distances between the elements of adjacent iterations for which LLVM reads interleaved groups,
+/// but gathers are faster.
+const GROUPS: RangeInclusive<i64> = 5..=8;
+/// Number of iterations that fills whole vectors of 32-bit elements.
+const WHOLE_VECTORS: i64 = 16;
 
 /// A kernel's buffer.
 #[derive(Clone, Copy, Debug)]
@@ -54,17 +59,27 @@ pub(crate) enum LoopWish {
     InOrder,
     /// Use full vectors, and a scalar loop for the remaining iterations.
     WholeVectors,
+    /// Add no scalar loop for remaining iterations.
+    NoRemainder,
 }
 
-/// Returns the restriction for a loop. `bounds` are the first number, the end and the step of the
-/// loop, if they are constants.
-pub(crate) fn wish(op: &Operation, body: &Region, bounds: [Option<i64>; 3], target: &TargetInfo) -> LoopWish {
+/// Returns the restriction for a loop. `number` returns the value of a constant integer.
+pub(crate) fn wish(
+    op: &Operation,
+    body: &Region,
+    number: &dyn Fn(Value) -> Option<i64>,
+    target: &TargetInfo,
+) -> LoopWish {
+    let bound = |at: usize| op.operands.get(at).and_then(|&bound| number(bound));
+    let bounds = [bound(0), bound(1), bound(2)];
     if is_short_copy(bounds, body, target) {
         LoopWish::WholeVectors
     } else if gathers(body) > target.most_gathers {
         LoopWish::InOrder
     } else if stays(op) {
         LoopWish::OneCopy
+    } else if fills_vectors(bounds) && target.gpu.is_none() && reads_parts_of_groups(body, number) {
+        LoopWish::NoRemainder
     } else {
         LoopWish::None
     }
@@ -81,6 +96,36 @@ fn is_short_copy(bounds: [Option<i64>; 3], body: &Region, target: &TargetInfo) -
         && target.gpu.is_none()
         && body.operations.iter().all(is_plain)
         && body.operations.iter().any(|op| op.kind == OpKind::Store)
+}
+
+/// Whether the iterations of a loop fill whole vectors.
+fn fills_vectors(bounds: [Option<i64>; 3]) -> bool {
+    matches!(bounds, [Some(0), Some(turns), Some(1)] if turns > 0 && turns % WHOLE_VECTORS == 0)
+}
+
+/// Whether a loop reads interleaved groups of elements, but not all elements of each group, for
+/// example one element of each row. LLVM then reserves the last iterations for a scalar loop,
+/// because reading whole groups would exceed the last group. Without that scalar loop, LLVM reads
+/// the elements one by one or by gathers.
+fn reads_parts_of_groups(body: &Region, number: &dyn Fn(Value) -> Option<i64>) -> bool {
+    let Some(&counter) = body.arguments.first() else { return false };
+    let mut distances: HashMap<Value, i64> = HashMap::new();
+    let mut reads: HashMap<i64, i64> = HashMap::new();
+    for op in &body.operations {
+        let distance = match (op.kind, op.operands.as_slice()) {
+            (OpKind::MulI, &[a, b]) if a == counter => number(b),
+            (OpKind::AddI, [a, b]) => distances.get(a).or_else(|| distances.get(b)).copied(),
+            (OpKind::Load, [_, at]) => {
+                distances.get(at).into_iter().for_each(|&distance| *reads.entry(distance).or_default() += 1);
+                None
+            }
+            _ => None,
+        };
+        if let (Some(distance), Some(&result)) = (distance, op.results.first()) {
+            distances.insert(result, distance);
+        }
+    }
+    reads.iter().any(|(distance, &reads)| GROUPS.contains(distance) && reads < *distance)
 }
 
 /// Whether LLVM must keep one copy of the loop's body.
@@ -108,6 +153,7 @@ mod tests {
     use fusebox_kernel_text::parse;
 
     use super::*;
+    use crate::targets::Target;
 
     const READ: Buffer = Buffer { no_alias: true, read_only: true };
     const WRITTEN: Buffer = Buffer { no_alias: true, read_only: false };
@@ -135,5 +181,57 @@ mod tests {
             }) {sym_name = "f", function_type = (!llvm.ptr, !llvm.ptr, i64, i64) -> ()} : () -> ()"#;
         let functions = parse("gathers.mlir", text).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(gathers(&functions[0].body), 1);
+    }
+
+    /// Returns the restriction for a loop of 32 iterations, each of which reads the first `reads`
+    /// elements of a row of `distance` elements.
+    fn wish_for_reads(distance: i64, reads: usize) -> LoopWish {
+        let read = |at: usize| {
+            format!(
+                r#"%a{at} = "arith.addi"(%m, %c{at}) : (i64, i64) -> i64
+                   %v{at} = "xla_gpu.load"(%a, %a{at}) {{alignment = 4 : i64}} : (!llvm.ptr, i64) -> f32
+                   "xla_gpu.store"(%v{at}, %b, %i) {{alignment = 4 : i64}} : (f32, !llvm.ptr, i64) -> ()"#
+            )
+        };
+        let number =
+            |name: &str, value: i64| format!(r#"%{name} = "arith.constant"() {{value = {value} : i64}} : () -> i64"#);
+        let offsets: String = (0..reads).map(|at| number(&format!("c{at}"), at as i64) + "\n").collect();
+        let reads: String = (0..reads).map(|at| read(at) + "\n").collect();
+        let [zero, one, end, distance] =
+            [("z", 0), ("o", 1), ("e", 32), ("d", distance)].map(|(name, value)| number(name, value));
+        let text = format!(
+            r#""func.func"() ({{
+            ^bb0(%a: !llvm.ptr, %b: !llvm.ptr):
+              {zero}
+              {one}
+              {end}
+              {distance}
+              {offsets}
+              "scf.for"(%z, %e, %o) ({{
+              ^bb0(%i: i64):
+                %m = "arith.muli"(%i, %d) : (i64, i64) -> i64
+                {reads}
+                "scf.yield"() : () -> ()
+              }}) : (i64, i64, i64) -> ()
+              "func.return"() : () -> ()
+            }}) {{sym_name = "f", function_type = (!llvm.ptr, !llvm.ptr) -> ()}} : () -> ()"#
+        );
+        let functions = parse("reads.mlir", &text).unwrap_or_else(|error| panic!("{error}"));
+        let mut numbers = HashMap::new();
+        let body = &functions[0].body;
+        body.walk(&mut |op| {
+            numbers.extend(op.attribute("value").and_then(Attribute::as_integer).map(|number| (op.result(), number)));
+        });
+        let op = body.operations.iter().find(|op| op.kind == OpKind::For).expect("the loop");
+        wish(op, &op.regions[0], &|value| numbers.get(&value).copied(), Target::cpu().info())
+    }
+
+    #[test]
+    fn loops_that_read_parts_of_groups_have_no_remainder() {
+        assert_eq!(wish_for_reads(5, 1), LoopWish::NoRemainder);
+        assert_eq!(wish_for_reads(8, 7), LoopWish::NoRemainder);
+        assert_eq!(wish_for_reads(8, 8), LoopWish::None, "whole groups");
+        assert_eq!(wish_for_reads(2, 1), LoopWish::None, "shuffles are faster");
+        assert_eq!(wish_for_reads(9, 1), LoopWish::None, "LLVM forms no groups");
     }
 }

@@ -171,6 +171,12 @@ impl Module {
         self.branch_with_wish(to, "llvm.loop.vectorize.enable", Some(self.const_int(self.int(1), 1)));
     }
 
+    /// Adds the jump that closes a loop for which the vectoriser adds no scalar loop. The number of
+    /// iterations fills whole vectors, so that the vectoriser masks no lanes.
+    pub(crate) fn branch_back_without_remainder(&self, to: Bb) {
+        self.branch_with_wish(to, "llvm.loop.vectorize.predicate.enable", Some(self.const_int(self.int(1), 1)));
+    }
+
     /// Adds the jump that closes a loop whose iterations run in order. The vectoriser leaves the
     /// loop alone.
     pub(crate) fn branch_back_in_order(&self, to: Bb) {

@@ -233,17 +233,15 @@ impl<'s> Body<'_, '_, 's> {
     }
 
     fn for_loop(&mut self, op: &'s Operation) -> Done {
-        let (&[lower, upper, step, ..], [body]) = (&op.operands[..], &op.regions[..]) else {
-            return Unsupported::because("it has no bounds or no body");
-        };
-        let bounds = [lower, upper, step].map(|bound| self.numbers.get(&bound).copied());
-        let wish = wish(op, body, bounds, self.kernel.target);
+        let [body] = &op.regions[..] else { return Unsupported::because("it has no body") };
+        let wish = wish(op, body, &|value| self.numbers.get(&value).copied(), self.kernel.target);
         let annotation = |text: &str| Attribute::raw(format!("#llvm.loop_annotation<{text}>"));
         let annotation = match wish {
             LoopWish::None => annotation(""),
             LoopWish::OneCopy => annotation("unroll = <disable = true>"),
             LoopWish::InOrder => annotation("isVectorized = true"),
             LoopWish::WholeVectors => annotation("vectorize = <disable = false>"),
+            LoopWish::NoRemainder => annotation("vectorize = <predicateEnable = true>"),
         };
         // LLVM merges an empty block into its predecessor and moves the metadata there. If the
         // predecessor closes an inner loop, the metadata would apply to the inner loop. This call

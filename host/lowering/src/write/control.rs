@@ -66,12 +66,13 @@ impl<'s> Body<'_, '_, 's> {
         let next = self.region(body)?;
         let stepped = self.llvm().binary_nsw(Op::LLVMAdd, phis[0], step);
         self.close(&phis, &[&[stepped], next.as_slice()].concat());
-        let bounds = [lower, upper, step].map(|value| self.llvm().as_constant(value));
-        match wish(op, body, bounds, self.translation.target) {
+        let number = |value| self.value(value).ok().and_then(|value| self.llvm().as_constant(value));
+        match wish(op, body, &number, self.translation.target) {
             LoopWish::None => self.llvm().branch(header),
             LoopWish::OneCopy => self.llvm().branch_back_in_one_copy(header),
             LoopWish::InOrder => self.llvm().branch_back_in_order(header),
             LoopWish::WholeVectors => self.llvm().branch_back_in_whole_vectors(header),
+            LoopWish::NoRemainder => self.llvm().branch_back_without_remainder(header),
         }
         self.llvm().position_at_end(after);
         self.bind_all(&op.results, &phis[1..]);
