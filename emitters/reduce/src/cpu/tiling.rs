@@ -19,6 +19,11 @@ const FEW: i64 = 8;
 /// Number of rows of one column that an iteration reduces before the next column. The data of these
 /// rows stays in the first-level cache.
 const ROWS_OF_A_COLUMN: i64 = 256;
+/// Number of rows that a kernel for short rows reduces side by side, for accumulators of four bytes.
+const CHUNK: i64 = 32;
+/// Minimum number of chunks of a block that has only whole chunks. With fewer chunks, the last block
+/// would have too little work.
+const MANY_CHUNKS: i64 = 8;
 /// Numbers of lanes of vectors, the widest first.
 const VECTORS: [i64; 3] = [16, 8, 4];
 /// Number of vectors of accumulators that stay in registers.
@@ -90,7 +95,7 @@ impl Tiling {
         match problem.kind {
             ReductionKind::Row => {
                 let rows = problem.dims[1];
-                let rows_per_block = ceil_div(rows, wanted_blocks).max(1);
+                let rows_per_block = whole_chunks(ceil_div(rows, wanted_blocks).max(1));
                 Tiling {
                     problem,
                     blocks: ceil_div(rows, rows_per_block),
@@ -230,6 +235,12 @@ impl ColumnWork {
         (self.rows_abreast, self.rows_per_turn) = (1, ROWS_OF_A_COLUMN.min(problem.dims[1]).max(1));
         self.is_turn_apart = true;
     }
+}
+
+/// Rounds a number of rows per block up to whole chunks, if there are many chunks. If all blocks
+/// have whole chunks, a kernel for short rows needs no loop over remaining rows.
+fn whole_chunks(rows: i64) -> i64 {
+    if rows < MANY_CHUNKS * CHUNK { rows } else { ceil_div(rows, CHUNK) * CHUNK }
 }
 
 /// Returns the length of the reduced array's lines, if the fusion broadcasts an array.
