@@ -130,3 +130,98 @@ fn holds_vectors(block: LLVMBasicBlockRef) -> bool {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use llvm_sys::ir_reader::LLVMParseIRInContext2;
+
+    use super::super::Module;
+    use super::super::module::{c_string, message};
+    use super::*;
+
+    /// Reads a function of LLVM IR with this body. The function has a pointer `%p`, two vectors
+    /// `%v` and `%w`, and a condition `%c`. Returns whether its loops are vectorised.
+    fn judged(body: &str) -> bool {
+        let text = format!(
+            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n\
+             define void @f(ptr %p, <4 x float> %v, <4 x float> %w, i1 %c) {{\n{body}\n}}\n"
+        );
+        let module = Module::new("test");
+        let mut other = std::ptr::null_mut();
+        let mut error = std::ptr::null_mut();
+        // SAFETY: the text is copied to a buffer, which is disposed of once. The new module has the
+        // context of `module`, which takes the new module.
+        unsafe {
+            let (text, name) = (c_string(&text), c_string("test"));
+            let length = text.as_bytes().len();
+            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text.as_ptr(), length, name.as_ptr());
+            let failed = LLVMParseIRInContext2(module.context(), buffer, &mut other, &mut error);
+            LLVMDisposeMemoryBuffer(buffer);
+            assert!(failed == 0, "{}", message(error));
+            module.link(other).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let function = module.function("f").unwrap_or_else(|| panic!("there is no function f"));
+        are_loops_vectorised(function)
+    }
+
+    /// The body of a function with one loop, which executes these instructions.
+    fn one_loop(instructions: &str) -> String {
+        format!("br label %loop\nloop:\n{instructions}\nbr i1 %c, label %loop, label %end\nend:\nret void")
+    }
+
+    #[test]
+    fn a_function_without_loops_is_left_to_the_vectoriser() {
+        assert!(!judged("%x = fadd <4 x float> %v, %w\nret void"));
+        let branches = "br i1 %c, label %a, label %b\na:\nbr label %b\nb:\n\
+                        %x = fadd <4 x float> %v, %w\nret void";
+        assert!(!judged(branches), "two ways to a block are no loop");
+    }
+
+    #[test]
+    fn a_loop_holds_vectors_if_it_computes_stores_or_copies_them() {
+        assert!(judged(&one_loop("%x = fadd <4 x float> %v, %w")));
+        assert!(judged(&one_loop("store <4 x float> %v, ptr %p")), "a store has no vector as its result");
+        assert!(judged(&one_loop("call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 64, i1 false)")));
+        assert!(!judged(&one_loop("store float 0.0, ptr %p")));
+    }
+
+    #[test]
+    fn vectors_around_a_loop_do_not_count() {
+        let before = "%x = fadd <4 x float> %v, %w\nbr label %loop\nloop:\nstore float 0.0, ptr %p\n\
+                      br i1 %c, label %loop, label %end\nend:\nstore <4 x float> %x, ptr %p\nret void";
+        assert!(!judged(before));
+    }
+
+    #[test]
+    fn any_block_of_a_loop_may_hold_the_vectors() {
+        let branch = "br label %loop\nloop:\nbr i1 %c, label %then, label %last\nthen:\n\
+                      store <4 x float> %v, ptr %p\nbr label %last\nlast:\n\
+                      br i1 %c, label %loop, label %end\nend:\nret void";
+        assert!(judged(branch));
+    }
+
+    #[test]
+    fn each_innermost_loop_must_hold_vectors() {
+        let two = |second: &str| {
+            format!(
+                "br label %first\nfirst:\nstore <4 x float> %v, ptr %p\nbr i1 %c, label %first, label %second\n\
+                 second:\n{second}\nbr i1 %c, label %second, label %end\nend:\nret void"
+            )
+        };
+        assert!(judged(&two("store <4 x float> %w, ptr %p")));
+        assert!(!judged(&two("store float 0.0, ptr %p")));
+    }
+
+    #[test]
+    fn loops_around_other_loops_need_no_vectors() {
+        let nest = |outer: &str, inner: &str| {
+            format!(
+                "br label %outer\nouter:\n{outer}\nbr label %inner\ninner:\n{inner}\n\
+                 br i1 %c, label %inner, label %last\nlast:\nbr i1 %c, label %outer, label %end\nend:\nret void"
+            )
+        };
+        let (vector, scalar) = ("store <4 x float> %v, ptr %p", "store float 0.0, ptr %p");
+        assert!(judged(&nest(scalar, vector)));
+        assert!(!judged(&nest(vector, scalar)));
+    }
+}
