@@ -15,6 +15,7 @@
 
 mod indices;
 mod inline;
+mod lanes;
 mod loops;
 mod memory;
 mod merge;

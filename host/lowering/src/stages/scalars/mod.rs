@@ -15,12 +15,18 @@ use fusebox_core::ir::{Attribute, Float, Function, OpKind, Operation, Scalar, Ty
 
 use self::rounding::Rounding;
 use super::rewrite::{Rewriter, Stage};
-use super::{KernelFunctions, StageError};
+use super::{KernelFunctions, StageError, lanes};
 use crate::error::{Done, Unsupported};
 use crate::targets::TargetInfo;
 
 pub(super) fn lower(kernel: &KernelFunctions, target: &TargetInfo) -> Result<KernelFunctions, StageError> {
-    kernel.each(|_, function| lowered(function, target))
+    kernel.each(|_, function| {
+        let mut function = lowered(function, target)?;
+        if target.is_cpu() {
+            lanes::in_vectors(&mut function);
+        }
+        Ok(function)
+    })
 }
 
 /// Lowers one function of a kernel or of the math library.

@@ -1,0 +1,160 @@
+//! Replaces loops over lanes by operations on vectors. Reductions consist of such loops: every
+//! iteration updates its own accumulators in the thread's memory, or adds elements to a sum.
+//!
+//! ```text
+//! for lane in 0..110              t = load 32 x f32 of tile at 0,  x = load 32 x f32 of p at 0, …
+//!   tile[lane] += p[i + lane]     … at 32, at 64;  8 x f32 at 96;  4 x f32 at 104;  2 x f32 at 108
+//! ```
+//!
+//! LLVM's vectoriser would produce similar code, but the analysis of each loop and the passes after
+//! the vectoriser take longer than all other passes. LLVM also keeps accumulators in registers only
+//! if no loop remains around their accesses.
+
+mod body;
+mod forward;
+mod write;
+
+use std::collections::HashMap;
+
+use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
+
+use body::LaneBody;
+use forward::forward;
+use write::LaneWriter;
+
+/// Least number of iterations of a loop that is replaced. Shorter loops are unrolled.
+const LEAST_LANES: i64 = 5;
+/// Bytes of the widest elements of a piece, which is a vector of consecutive lanes. A piece fills
+/// several registers, so that operations do not wait for each other.
+const PIECE: i64 = 128;
+/// Bytes of the longest loop that is replaced by pieces only.
+const STRAIGHT: i64 = 512;
+/// Bytes of an iteration of the loop that replaces a longer one.
+const TURN: i64 = 256;
+
+/// The facts about a function that decide whether a loop can be replaced.
+struct Surroundings {
+    constants: HashMap<Value, i64>,
+    memories: HashMap<Value, Memory>,
+}
+
+/// The memory to which a pointer points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Memory {
+    /// The thread's own memory, or a table of constants. No other pointer points to this memory.
+    Own,
+    /// An argument of the function. `is_apart` if the argument overlaps no other argument.
+    Argument { is_apart: bool },
+}
+
+/// Replaces the loops over lanes of a function in the form of the stage `scalars`. Leaves a function
+/// as it is if other innermost loops remain, because LLVM's vectoriser then has to run anyway.
+pub(super) fn in_vectors(function: &mut Function) {
+    let surroundings = Surroundings::of(function);
+    let mut replaced = function.clone();
+    let mut body = std::mem::take(&mut replaced.body);
+    replace_in(&mut body, &mut replaced.types, &surroundings);
+    replaced.body = body;
+    if replaced.types.len() > function.types.len() && are_loops_vectorised(&replaced) {
+        replaced.renumber();
+        *function = replaced;
+    }
+}
+
+/// Whether all innermost loops compute with vectors.
+fn are_loops_vectorised(function: &Function) -> bool {
+    let is_loop = |op: &Operation| matches!(op.kind, OpKind::For | OpKind::While);
+    let is_vector = |value: &Value| matches!(function.type_of(*value), Type::Vector(..));
+    let mut are_vectorised = true;
+    function.body.walk(&mut |op| {
+        if is_loop(op) {
+            let (mut loops, mut has_vectors) = (0, false);
+            op.walk(&mut |inner| {
+                loops += usize::from(is_loop(inner));
+                has_vectors |= inner.results.iter().chain(&inner.operands).any(is_vector);
+            });
+            are_vectorised &= loops > 1 || has_vectors;
+        }
+    });
+    are_vectorised
+}
+
+fn replace_in(region: &mut Region, types: &mut Vec<Type>, surroundings: &Surroundings) {
+    let mut operations = Vec::with_capacity(region.operations.len());
+    for mut op in std::mem::take(&mut region.operations) {
+        op.regions.iter_mut().for_each(|region| replace_in(region, types, surroundings));
+        match replaced(&op, types, surroundings) {
+            Some(replacement) => operations.extend(replacement),
+            None => operations.push(op),
+        }
+    }
+    forward(&mut operations, types, surroundings);
+    region.operations = operations;
+}
+
+/// Returns the operations that replace a loop. `None` if the operation is not a loop over lanes.
+fn replaced(op: &Operation, types: &mut Vec<Type>, surroundings: &Surroundings) -> Option<Vec<Operation>> {
+    let known = |value: &Value| surroundings.constants.get(value).copied();
+    let count = match op.operands.first_chunk::<3>()?.each_ref().map(known) {
+        [Some(0), Some(count), Some(1)] if op.kind == OpKind::For && count >= LEAST_LANES => count,
+        _ => return None,
+    };
+    let body = LaneBody::of(op, count, types, surroundings)?;
+    let bytes = count.checked_mul(body.widest)?;
+    let is_sum = !body.sums.is_empty();
+    if !(is_sum || body.is_in_own_memory) || is_sum && bytes > STRAIGHT {
+        return None;
+    }
+    let mut writer = LaneWriter::new(&body, types, op);
+    let piece = PIECE / body.widest;
+    let turn = if bytes > STRAIGHT { TURN / body.widest } else { 0 };
+    let whole = if turn > 0 { count - count % turn } else { 0 };
+    if whole > 0 {
+        writer.turns([whole, turn], &pieces(0, turn, piece));
+    }
+    writer.pieces(op.operands[0], &pieces(whole, count, piece));
+    writer.finish();
+    Some(writer.written)
+}
+
+/// Divides lanes into pieces. A piece has at most `most` lanes, and its number of lanes is a power
+/// of two. Returns the first lane and the number of lanes of each piece, the largest pieces first.
+fn pieces(first: i64, end: i64, most: i64) -> Vec<[i64; 2]> {
+    let (mut at, mut lanes) = (first, most);
+    let mut pieces = Vec::new();
+    while at < end {
+        if lanes <= end - at {
+            pieces.push([at, lanes]);
+            at += lanes;
+        } else {
+            lanes /= 2;
+        }
+    }
+    pieces
+}
+
+impl Surroundings {
+    fn of(function: &Function) -> Surroundings {
+        let (mut constants, mut memories) = (HashMap::new(), HashMap::new());
+        for (position, &argument) in function.body.arguments.iter().enumerate() {
+            let attributes = function.argument_attributes.get(position);
+            let is_apart = attributes.is_some_and(|all| all.iter().any(|(name, _)| name == "llvm.noalias"));
+            memories.insert(argument, Memory::Argument { is_apart });
+        }
+        function.body.walk(&mut |op| match op.kind {
+            OpKind::Constant => constants.extend(op.integer("value").map(|value| (op.result(), value))),
+            OpKind::StackMemory | OpKind::ConstantMemory => {
+                memories.insert(op.result(), Memory::Own);
+            }
+            _ => {}
+        });
+        Surroundings { constants, memories }
+    }
+
+    /// Whether two pointers never point to the same memory.
+    fn are_apart(&self, one: Value, other: Value) -> bool {
+        let Some((first, second)) = self.memories.get(&one).zip(self.memories.get(&other)) else { return false };
+        let apart = Memory::Argument { is_apart: true };
+        one != other && [first, second].into_iter().any(|&memory| memory == Memory::Own || memory == apart)
+    }
+}

@@ -1,0 +1,193 @@
+//! Writes the operations on vectors that replace a loop.
+
+use std::collections::HashMap;
+
+use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Place, Region, Type, Value};
+
+use super::body::{LaneBody, vectors_of};
+use super::forward::part;
+
+/// Writes the replacement of one loop.
+pub(super) struct LaneWriter<'b, 'o> {
+    body: &'b LaneBody<'o>,
+    types: &'b mut Vec<Type>,
+    op: &'o Operation,
+    pub(super) written: Vec<Operation>,
+    /// For each loop-carried value: the sum of the pieces so far, and its number of lanes.
+    sums: Vec<Option<(Value, i64)>>,
+    /// Values that are the same in all lanes, as vectors.
+    splats: HashMap<(Value, i64), Value>,
+}
+
+impl<'b, 'o> LaneWriter<'b, 'o> {
+    pub(super) fn new(body: &'b LaneBody<'o>, types: &'b mut Vec<Type>, op: &'o Operation) -> Self {
+        let sums = vec![None; body.sums.len()];
+        LaneWriter { body, types, op, written: Vec::new(), sums, splats: HashMap::new() }
+    }
+
+    /// Writes a loop over the lanes below `end`. Each iteration computes `step` lanes, divided into
+    /// these pieces.
+    pub(super) fn turns(&mut self, [end, step]: [i64; 2], pieces: &[[i64; 2]]) {
+        let ty = self.types[self.op.operands[0].number()].clone();
+        let [end, step] = [end, step].map(|value| self.constant(value, &ty));
+        let before = std::mem::take(&mut self.written);
+        let start = Function::add_value(self.types, ty);
+        self.pieces(start, pieces);
+        self.splats.clear();
+        self.written.push(Operation::new(OpKind::Yield, Vec::new(), Vec::new()));
+        let operations = std::mem::replace(&mut self.written, before);
+        let body = Region { arguments: vec![start], operations };
+        let operands = vec![self.op.operands[0], end, step];
+        let turns = Operation { regions: vec![body], ..Operation::new(OpKind::For, operands, Vec::new()) };
+        self.written.push(Operation { place: self.op.place.clone(), ..turns });
+    }
+
+    /// Writes pieces. `start` is the lane from which the pieces count.
+    pub(super) fn pieces(&mut self, start: Value, pieces: &[[i64; 2]]) {
+        if pieces.is_empty() {
+            return;
+        }
+        let mut shared = HashMap::from([(self.body.lane, start)]);
+        for op in &self.body.shared {
+            let operands = op.operands.iter().map(|&operand| named(&shared, operand)).collect();
+            let ty = self.types[op.result().number()].clone();
+            let result = self.push(op, operands, Some(ty), None);
+            shared.extend(result.map(|result| (op.result(), result)));
+        }
+        for &piece in pieces {
+            self.piece(&shared, piece);
+        }
+    }
+
+    fn piece(&mut self, shared: &HashMap<Value, Value>, [first, lanes]: [i64; 2]) {
+        let mut of_lanes: HashMap<Value, Value> = HashMap::new();
+        for op in &self.body.of_lanes {
+            let (values, places) = op.operands.split_at(vectors_of(op));
+            let mut operands = Vec::with_capacity(op.operands.len());
+            for &value in values {
+                operands.push(match of_lanes.get(&value) {
+                    Some(&vector) => vector,
+                    None => self.splat(named(shared, value), lanes, &op.place),
+                });
+            }
+            operands.extend(places.iter().map(|&value| named(shared, value)));
+            let ty = op.results.first().map(|result| of(&self.types[result.number()], lanes));
+            let offset = (!places.is_empty()).then_some(first);
+            let result = self.push(op, operands, ty, offset);
+            of_lanes.extend(result.map(|result| (op.result(), result)));
+        }
+        for number in 0..self.body.sums.len() {
+            if let Some(&value) = of_lanes.get(&self.body.sums[number].value) {
+                self.add(number, value, lanes);
+            }
+        }
+    }
+
+    /// Adds a piece to a sum. No later piece has more lanes.
+    fn add(&mut self, number: usize, value: Value, lanes: i64) {
+        let sum = match self.sums[number].take() {
+            Some(sum) => {
+                let sum = self.narrowed(number, sum, lanes);
+                self.combined(number, sum, value, lanes, None)
+            }
+            None => value,
+        };
+        self.sums[number] = Some((sum, lanes));
+    }
+
+    /// Adds the lanes of a sum until it has this number of lanes.
+    fn narrowed(&mut self, number: usize, (mut sum, mut lanes): (Value, i64), wanted: i64) -> Value {
+        while lanes > wanted {
+            lanes /= 2;
+            let halves = [0, lanes].map(|first| self.part(sum, first, lanes));
+            sum = self.combined(number, halves[0], halves[1], lanes, None);
+        }
+        sum
+    }
+
+    /// Writes the results of the loop.
+    pub(super) fn finish(&mut self) {
+        for number in 0..self.sums.len() {
+            let Some(sum) = self.sums[number].take() else { continue };
+            let sum = self.narrowed(number, sum, 1);
+            let start = self.op.operands[3 + number];
+            self.combined(number, start, sum, 1, Some(self.op.results[number]));
+        }
+    }
+
+    /// Combines values of this number of lanes. The result is a new value, or `result`.
+    fn combined(&mut self, number: usize, one: Value, other: Value, lanes: i64, result: Option<Value>) -> Value {
+        let op = self.body.sums[number].op;
+        let ty = of(&self.types[op.result().number()], lanes);
+        let result = result.unwrap_or_else(|| Function::add_value(self.types, ty));
+        let attributes = op.attributes.clone();
+        let combined = Operation { attributes, ..Operation::new(op.kind, vec![one, other], vec![result]) };
+        self.written.push(Operation { place: op.place.clone(), ..combined });
+        result
+    }
+
+    /// Returns some lanes of a vector.
+    fn part(&mut self, vector: Value, first: i64, lanes: i64) -> Value {
+        let element = self.types[vector.number()].element();
+        let result = Function::add_value(self.types, of(&element.into(), lanes));
+        let part = match lanes {
+            1 => part(OpKind::VectorExtract, vec![vector], ("static_position", vec![first]), result),
+            _ => part(OpKind::Shuffle, vec![vector; 2], ("mask", (first..first + lanes).collect()), result),
+        };
+        self.written.push(Operation { place: self.op.place.clone(), ..part });
+        result
+    }
+
+    /// Returns a vector with this value in all lanes.
+    fn splat(&mut self, value: Value, lanes: i64, place: &Place) -> Value {
+        if lanes == 1 {
+            return value;
+        }
+        if let Some(&known) = self.splats.get(&(value, lanes)) {
+            return known;
+        }
+        let ty = of(&self.types[value.number()], lanes);
+        let result = Function::add_value(self.types, ty);
+        let splat = Operation::new(OpKind::Broadcast, vec![value], vec![result]);
+        self.written.push(Operation { place: place.clone(), ..splat });
+        self.splats.insert((value, lanes), result);
+        result
+    }
+
+    fn constant(&mut self, value: i64, ty: &Type) -> Value {
+        let result = Function::add_value(self.types, ty.clone());
+        let attributes = vec![("value".into(), Attribute::Int(value, ty.clone()))];
+        self.written.push(Operation { attributes, ..Operation::new(OpKind::Constant, Vec::new(), vec![result]) });
+        result
+    }
+
+    /// Copies an operation with other operands and another type of the result. Adds a number of
+    /// elements to the address of an access.
+    fn push(&mut self, op: &Operation, operands: Vec<Value>, ty: Option<Type>, offset: Option<i64>) -> Option<Value> {
+        let result = ty.map(|ty| Function::add_value(self.types, ty));
+        let mut attributes = op.attributes.clone();
+        if let Some(offset) = offset.filter(|&offset| offset != 0) {
+            let sum = Attribute::i64(op.integer("offset").unwrap_or(0) + offset);
+            match attributes.iter_mut().find(|(name, _)| name == "offset") {
+                Some((_, known)) => *known = sum,
+                None => attributes.push(("offset".into(), sum)),
+            }
+        }
+        let copy = Operation { attributes, ..Operation::new(op.kind, operands, result.into_iter().collect()) };
+        self.written.push(Operation { place: op.place.clone(), ..copy });
+        result
+    }
+}
+
+/// Returns the type of this number of lanes of a scalar.
+fn of(ty: &Type, lanes: i64) -> Type {
+    match ty.as_scalar() {
+        Some(element) if lanes > 1 => Type::vector(&[lanes], element),
+        Some(element) => Type::Scalar(element),
+        None => ty.clone(),
+    }
+}
+
+fn named(names: &HashMap<Value, Value>, value: Value) -> Value {
+    names.get(&value).copied().unwrap_or(value)
+}
