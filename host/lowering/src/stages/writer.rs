@@ -347,6 +347,12 @@ impl Writer {
     }
 }
 
+/// Creates the operation of a constant integer.
+pub(crate) fn integer(value: i64, ty: &Type, result: Value) -> Operation {
+    let attributes = vec![("value".into(), Attribute::Int(value, ty.clone()))];
+    Operation { attributes, ..Operation::new(OpKind::Constant, Vec::new(), vec![result]) }
+}
+
 impl Recorder for Writer {
     fn type_of(&self, value: Value) -> &Type {
         Writer::type_of(self, value)

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use fusebox_core::ir::{Attribute, FastMath, OpKind, Operation, Type, Value};
+use fusebox_core::ir::{Attribute, Effect, FastMath, OpKind, Operation, Type, Value};
 
 use super::{Memory, Surroundings};
 
@@ -167,10 +167,6 @@ impl<'o, 's> Analysis<'o, 's> {
         match op.kind {
             OpKind::Load => self.load(op),
             OpKind::Store => self.store(op),
-            OpKind::Constant => {
-                self.shared.push(op);
-                Some(())
-            }
             _ => self.arithmetic(op, yielded),
         }
     }
@@ -222,7 +218,9 @@ impl<'o, 's> Analysis<'o, 's> {
         if roles.iter().all(|role| matches!(role, Role::Shared(_))) {
             self.shared.push(op);
             let sum = self.shared_value(op, &roles)?;
-            self.roles.insert(result, Role::Shared(sum));
+            if !self.surroundings.constants.contains_key(&result) {
+                self.roles.insert(result, Role::Shared(sum));
+            }
             return Some(());
         }
         if roles.iter().any(|role| matches!(role, Role::Index(_))) {
@@ -249,7 +247,8 @@ impl<'o, 's> Analysis<'o, 's> {
     /// Returns a value that is the same in all lanes as a sum. Equal operations return equal sums.
     fn shared_value(&mut self, op: &'o Operation, roles: &[Role]) -> Option<Linear> {
         if !matches!(op.kind, OpKind::AddI | OpKind::MulI) {
-            return is_pure(op.kind).then(|| Linear { terms: vec![op.result()], constant: 0 });
+            let is_pure = op.kind.effect() == Effect::None;
+            return is_pure.then(|| Linear { terms: vec![op.result()], constant: 0 });
         }
         if let (OpKind::AddI, [Role::Shared(one), Role::Shared(other)]) = (op.kind, roles) {
             return one.plus(other);
@@ -307,11 +306,6 @@ pub(super) fn vectors_of(op: &Operation) -> usize {
         OpKind::Store => 1,
         _ => op.operands.len(),
     }
-}
-
-/// Whether an operation has no effect and no region, so that it can be computed once for all lanes.
-fn is_pure(kind: OpKind) -> bool {
-    matches!(kind, OpKind::SubI | OpKind::Select | OpKind::CmpI | OpKind::IndexCast) || has_vectors(kind, 32)
 }
 
 /// Whether processors compute an operation on vectors as fast as lane by lane.

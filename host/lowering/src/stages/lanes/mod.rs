@@ -47,8 +47,9 @@ enum Memory {
     Argument { is_apart: bool },
 }
 
-/// Replaces the loops over lanes of a function in the form of the stage `scalars`. Leaves a function
-/// as it is if other innermost loops remain, because LLVM's vectoriser then has to run anyway.
+/// Replaces the loops over lanes of a function in the form of the stage `scalars`. Leaves the
+/// function as it is if other innermost loops remain, because LLVM's vectoriser then has to run
+/// anyway.
 pub(super) fn in_vectors(function: &mut Function) {
     let surroundings = Surroundings::of(function);
     let mut replaced = function.clone();
@@ -141,12 +142,14 @@ impl Surroundings {
             let is_apart = attributes.is_some_and(|all| all.iter().any(|(name, _)| name == "llvm.noalias"));
             memories.insert(argument, Memory::Argument { is_apart });
         }
-        function.body.walk(&mut |op| match op.kind {
-            OpKind::Constant => constants.extend(op.integer("value").map(|value| (op.result(), value))),
-            OpKind::StackMemory | OpKind::ConstantMemory => {
+        function.body.walk(&mut |op| {
+            if op.operands.is_empty() {
+                // Only constants have a value and no operands.
+                constants.extend(op.integer("value").map(|value| (op.results[0], value)));
+            }
+            if matches!(op.kind, OpKind::StackMemory | OpKind::ConstantMemory) {
                 memories.insert(op.result(), Memory::Own);
             }
-            _ => {}
         });
         Surroundings { constants, memories }
     }

@@ -6,6 +6,7 @@ use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Place, Region, Ty
 
 use super::body::{LaneBody, vectors_of};
 use super::forward::part;
+use crate::stages::writer::integer;
 
 /// Writes the replacement of one loop.
 pub(super) struct LaneWriter<'b, 'o> {
@@ -38,7 +39,7 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
         let operations = std::mem::replace(&mut self.written, before);
         let body = Region { arguments: vec![start], operations };
         let operands = vec![self.op.operands[0], end, step];
-        let turns = Operation { regions: vec![body], ..Operation::new(OpKind::For, operands, Vec::new()) };
+        let turns = Operation { regions: vec![body], ..Operation::new(self.op.kind, operands, Vec::new()) };
         self.written.push(Operation { place: self.op.place.clone(), ..turns });
     }
 
@@ -156,8 +157,7 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
 
     fn constant(&mut self, value: i64, ty: &Type) -> Value {
         let result = Function::add_value(self.types, ty.clone());
-        let attributes = vec![("value".into(), Attribute::Int(value, ty.clone()))];
-        self.written.push(Operation { attributes, ..Operation::new(OpKind::Constant, Vec::new(), vec![result]) });
+        self.written.push(integer(value, ty, result));
         result
     }
 
