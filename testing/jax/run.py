@@ -25,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FAST = ['nn_test', 'fft_test', 'image_test', 'ann_test', 'lax_vmap_test', 'linalg_test', 'lax_numpy_vectorize_test', 'random_test']
 ALL = FAST + [
     'lax_test', 'lax_control_flow_test', 'lax_numpy_test', 'lax_numpy_operators_test', 'lax_numpy_reducers_test', 'lax_numpy_indexing_test',
-    'lax_numpy_einsum_test', 'lax_numpy_ufuncs_test', 'lax_autodiff_test', 'lax_vmap_op_test', 'lax_scipy_test',
+    'lax_numpy_einsum_test', 'lax_numpy_ufuncs_test', 'lax_numpy_setops_test', 'lax_numpy_hijax_test', 'lax_autodiff_test', 'lax_vmap_op_test', 'lax_scipy_test',
     'lax_scipy_special_functions_test', 'lax_scipy_sparse_test', 'scipy_stats_test', 'scipy_signal_test', 'scipy_ndimage_test',
     'scipy_spatial_test', 'scipy_interpolate_test', 'scipy_optimize_test', 'scipy_fft_test', 'random_lax_test', 'qdwh_test', 'svd_test',
     'eigh_test', 'sparse_test', 'sparse_bcoo_bcsr_test', 'sparsify_test', 'api_test', 'array_test', 'batching_test', 'dtypes_test',

@@ -1,5 +1,7 @@
 //! Numbers of element types.
 
+use std::sync::LazyLock;
+
 use fusebox_core::hlo::ElementType;
 
 use crate::error::{Answer, Error};
@@ -42,6 +44,9 @@ const NAMES: [&str; 34] = [
     "f6e3m2fn",
 ];
 
+/// The element types by their numbers. Numbers of other types have none.
+static ELEMENTS: LazyLock<[Option<ElementType>; NAMES.len()]> = LazyLock::new(|| NAMES.map(|name| name.parse().ok()));
+
 /// Number of a type of values in the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
@@ -55,8 +60,7 @@ impl BufferType {
 
     /// Returns the type of the elements.
     pub fn element(self) -> Answer<ElementType> {
-        let name = usize::try_from(self.0).ok().and_then(|number| NAMES.get(number));
-        let element = name.and_then(|name| name.parse().ok());
+        let element = usize::try_from(self.0).ok().and_then(|number| ELEMENTS.get(number).copied()?);
         element.ok_or_else(|| Error::invalid(format!("fusebox has no element type with the number {}", self.0)))
     }
 

@@ -19,12 +19,20 @@ pub struct Signature {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueType {
     pub array: Option<ArrayShape>,
+    /// The number of the type. Every execution compares it with those of the arguments.
+    kind: BufferType,
+}
+
+impl From<ArrayShape> for ValueType {
+    fn from(array: ArrayShape) -> ValueType {
+        ValueType { kind: BufferType::of(array.element_type), array: Some(array) }
+    }
 }
 
 impl ValueType {
     /// Returns the number of the type.
     pub fn buffer_type(&self) -> BufferType {
-        self.array.as_ref().map_or(BufferType::TOKEN, |array| BufferType::of(array.element_type))
+        self.kind
     }
 
     /// Returns the sizes of the dimensions; a token has no dimensions.
@@ -47,13 +55,13 @@ impl ValueType {
         let Some(array) = &self.array else { return Ok(self.clone()) };
         let uneven = || Error::invalid(format!("{} cannot be divided evenly by the sharding {tiling}", self.text()));
         let dims = tiling.tile_dims(&array.dims).ok_or_else(uneven)?;
-        Ok(ValueType { array: Some(ArrayShape::new(array.element_type, dims)) })
+        Ok(ArrayShape::new(array.element_type, dims).into())
     }
 
     fn of(shape: Shape) -> Answer<ValueType> {
         match shape {
-            Shape::Array(array) => Ok(ValueType { array: Some(array) }),
-            Shape::Token => Ok(ValueType { array: None }),
+            Shape::Array(array) => Ok(array.into()),
+            Shape::Token => Ok(ValueType { array: None, kind: BufferType::TOKEN }),
             other => Err(Error::unimplemented(format!("a value of the type {other} inside of a tuple"))),
         }
     }

@@ -197,6 +197,12 @@ impl Product {
         ]
     }
 
+    /// Returns the number of multiplications of all batches.
+    pub fn multiplications(&self) -> u64 {
+        let sizes = self.batch.iter().map(|(size, _)| *size).chain([self.rows, self.steps, self.columns]);
+        sizes.fold(1, |product: u64, size| product.saturating_mul(size as u64))
+    }
+
     /// Whether the result has no elements, or the contracted dimension has size 0.
     pub fn is_empty(&self) -> bool {
         let batches = self.batch.iter().any(|(count, _)| *count == 0);

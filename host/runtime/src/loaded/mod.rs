@@ -53,8 +53,8 @@ pub struct ExecuteOptions<'a> {
 /// The thread that executes a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExecutionThread {
-    /// The calling thread, if all arguments are ready and the compiler has predicted that the
-    /// execution takes no longer than waking another thread. Otherwise a thread of the device.
+    /// The calling thread, if all arguments are ready and the execution is predicted to take no
+    /// longer than its transfer to another thread. Otherwise a thread of the device.
     #[default]
     Automatic,
     /// The calling thread, which first waits for the arguments.

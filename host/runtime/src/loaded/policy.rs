@@ -1,23 +1,31 @@
 //! Decides which executions run on their calling threads.
 
+use fusebox_routines::Product;
 use fusebox_thunks::all;
 
+use crate::code::LoadedHostOp;
 use crate::{Executable, Thunk, bytes_moved};
 
-/// Maximum time of a cheap program in nanoseconds. To wake another thread takes about as long.
-const MOST_NS: u64 = 20_000;
+/// Maximum time of a cheap program in nanoseconds. To queue a program, wake the thread that executes
+/// it, and hand its result over takes about as long, and the programs that use the result follow it
+/// to the other thread.
+const MOST_NS: u64 = 50_000;
 /// Maximum number of thunks of a cheap program.
 const MOST_THUNKS: usize = 64;
 /// Number of bytes that a thread reads or writes in a nanosecond, as a low estimate.
 const MOVED_BYTES_PER_NS: u64 = 4;
+/// Number of bytes of real factors that a thread multiplies in a nanosecond in a matrix product, as
+/// a low estimate.
+const MULTIPLIED_BYTES_PER_NS: u64 = 100;
 
-/// Whether an execution takes about as long as waking another thread, or less. Only programs that
-/// consist of kernels and copies can be cheap: the number of iterations of a loop is not known, and
-/// the work of a host operation may grow faster than its bytes.
-pub fn is_cheap(executable: &Executable) -> bool {
+/// Whether an execution takes about as long as its transfer to another thread, or less. Only
+/// programs that consist of kernels, copies and matrix products can be cheap: the number of
+/// iterations of a loop is not known, and the work of another host operation may grow faster than
+/// its bytes.
+pub fn is_cheap(executable: &Executable, host_ops: &[LoadedHostOp]) -> bool {
     let nanoseconds = |thunk: &Thunk| match thunk {
         Thunk::Kernel { kernel, .. } => executable.kernels[*kernel as usize].predicted_ns,
-        Thunk::HostOp { .. } => None,
+        Thunk::HostOp { op, .. } => host_ops[*op as usize].product().map(product_ns),
         other if other.nested().is_empty() => Some(bytes_moved(other) / MOVED_BYTES_PER_NS),
         _ => None,
     };
@@ -28,4 +36,51 @@ pub fn is_cheap(executable: &Executable) -> bool {
         total <= MOST_NS
     });
     is_short && thunks.next().is_none()
+}
+
+/// Returns the time of a matrix product in nanoseconds, as a high estimate.
+fn product_ns(product: &Product) -> u64 {
+    let element = product.element;
+    let (parts, factors) = if element.is_complex() { (2, 4) } else { (1, 1) };
+    // The routine widens narrow elements to f32.
+    let bytes = (element.byte_size() as u64 / parts).max(4);
+    product.multiplications().saturating_mul(factors * bytes) / MULTIPLIED_BYTES_PER_NS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Binding, HostOp, Target, ValueShape};
+
+    /// Whether a program is cheap that consists of an operation on square matrices.
+    fn is_cheap_on(size: u64, element: &str, operation: &str) -> bool {
+        let square = format!("{element}[{size},{size}]");
+        let hlo = format!("ENTRY e {{\n  a = {square} parameter(0)\n  ROOT r = {square} {operation}\n}}\n");
+        let (name, opcode) = ("r".to_owned(), "custom".to_owned());
+        let op = HostOp { name, opcode, hlo, comparator: None, per_device: None };
+        let loaded = LoadedHostOp::new(&op).unwrap();
+        let executable = Executable {
+            name: "test".into(),
+            target: Target::Cpu,
+            instruction_sets: Vec::new(),
+            code: Vec::new(),
+            kernels: Vec::new(),
+            host_ops: vec![op],
+            allocations: Vec::new(),
+            thunks: vec![Thunk::HostOp { op: 0, arguments: Vec::new(), results: Vec::new() }],
+            parameters: Vec::new(),
+            result: Binding { shape: ValueShape::Tuple(Vec::new()), leaves: Vec::new(), sizes: Vec::new() },
+        };
+        is_cheap(&executable, &[loaded])
+    }
+
+    #[test]
+    fn small_products_are_cheap_and_other_routines_are_not() {
+        let product =
+            |size, element| is_cheap_on(size, element, "dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+        for (element, cheap, dear) in [("f32", 100, 120), ("bf16", 100, 120), ("f64", 80, 100), ("c64", 64, 80)] {
+            assert!(product(cheap, element) && !product(dear, element), "{element}");
+        }
+        assert!(!is_cheap_on(4, "c64", "fft(a), fft_type=FFT, fft_length={4}"));
+    }
 }

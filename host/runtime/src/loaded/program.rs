@@ -25,7 +25,7 @@ pub struct Program {
     pub interface: Interface,
     /// For each allocation, the memory of a constant.
     pub constants: Vec<Option<Arc<DeviceMemory>>>,
-    /// Whether an execution takes no longer than waking another thread.
+    /// Whether an execution takes no longer than its transfer to another thread.
     pub is_cheap: bool,
     /// Arenas that no execution uses.
     arenas: Mutex<Vec<Arena>>,
@@ -52,6 +52,7 @@ impl Program {
         check_steps(&executable.thunks, &host_ops)?;
         let per_device = executable.host_ops.iter().filter_map(|op| op.per_device.as_ref());
         per_device.into_iter().try_for_each(|code| check_steps(&code.thunks, &host_ops))?;
+        let is_cheap = is_cheap(&executable, &host_ops);
         let code = device.hardware().load(&executable, host_ops, device.options())?;
         let constant = |kind: &AllocationKind| match kind {
             AllocationKind::Constant(data) => device.hardware().holding(data).map(|memory| Some(Arc::new(memory))),
@@ -61,7 +62,7 @@ impl Program {
         Ok(Program {
             interface: Interface::of(&executable),
             constants: constants.map_err(load_error)?,
-            is_cheap: is_cheap(&executable),
+            is_cheap,
             device: device.clone(),
             code,
             executable,
