@@ -2,8 +2,8 @@
 """Runs JAX's own tests on fusebox, and compares the failures with a list of known ones.
 
     run.py --tests JAX/tests                      the files of the fast part
-    run.py --tests JAX/tests --part all           all files for one device: more than an hour
-    run.py --tests JAX/tests --part devices       the files for eight devices
+    run.py --tests JAX/tests --part all           all files but those for several devices: more than an hour
+    run.py --tests JAX/tests --part devices       the files for several devices
     run.py --tests JAX/tests --files lax_test,nn_test
 
 JAX/tests is the folder of JAX's repository at the tag jax-v0.10.2. The tests need the packages absl-py, cloudpickle,
@@ -32,7 +32,9 @@ ALL = FAST + [
     'core_test', 'debug_nans_test', 'checkify_test', 'python_callback_test', 'debugging_primitives_test', 'export_test',
     'export_back_compat_test', 'jet_test', 'ode_test', 'custom_linear_solve_test', 'optimizers_test', 'stax_test', 'mutable_array_test',
     'scaled_dot_test', 'x64_context_test', 'ffi_test']
-DEVICES = ['pmap_test', 'shard_map_test', 'pjit_test']
+DEVICES = ['pmap_test', 'shard_map_test', 'pjit_test', 'memories_test', 'layout_test']
+# Files with tests of one device and of several. They run with eight devices, too.
+SOME_DEVICES = ['array_test', 'export_test']
 PARTS = {'fast': FAST, 'all': ALL, 'devices': DEVICES}
 
 
@@ -53,7 +55,7 @@ def tested(file, folder, seconds):
              f'--junitxml={report}', f'tests/{file}.py']
     environment = dict(os.environ, JAX_PLATFORMS='fusebox,cpu', PYTHONDONTWRITEBYTECODE='1')
     environment.setdefault('JAX_NUM_GENERATED_CASES', '1')
-    if file in DEVICES:
+    if file in DEVICES + SOME_DEVICES:
         environment['FUSEBOX_NUM_DEVICES'] = '8'
     environment['PYTHONPATH'] = os.pathsep.join([HERE, *filter(None, [os.environ.get('PYTHONPATH')])])
     try:

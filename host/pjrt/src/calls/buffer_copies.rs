@@ -118,7 +118,9 @@ impl Target {
     }
 }
 
-/// Returns the strides of a dense array with the layout that the caller asks for.
+/// Returns the strides of a dense array with the layout that the caller asks for; `None` for the
+/// usual ones. A layout without dimensions is the usual one: JAX passes it in some copies of divided
+/// arrays to another backend.
 fn target_strides(layout: *const MemoryLayout, dims: &[i64], element: usize) -> Answer<Option<Vec<i64>>> {
     if layout.is_null() {
         return Ok(None);
@@ -129,6 +131,9 @@ fn target_strides(layout: *const MemoryLayout, dims: &[i64], element: usize) -> 
     if layout.kind == 0 {
         if layout.tiles > 0 {
             return Err(Error::unimplemented("arrays of fusebox have no tiles"));
+        }
+        if numbers.is_empty() {
+            return Ok(None);
         }
         return strides::dense(dims, numbers, element).map(Some);
     }

@@ -28,6 +28,14 @@ fn arrays_with_any_strides_become_row_major() {
     let fields = [columns, at(&layout), target.as_mut_ptr() as u64, 24, GARBAGE];
     call("Event_Destroy", [call("Buffer_ToHostBuffer", fields).unwrap()[4]]).unwrap();
     assert_eq!(target, *values);
+    // A layout without dimensions is the usual one. One that lacks a dimension is none.
+    let with = |layout: &[u64; 10], target: &mut [f32; 6]| {
+        call("Buffer_ToHostBuffer", [columns, at(layout), target.as_mut_ptr() as u64, 24, GARBAGE])
+    };
+    call("Event_Destroy", [with(&[80, 0, 64, 0, 0, 0, 0, 0, 0, 0], &mut target).unwrap()[4]]).unwrap();
+    assert_eq!(target, [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
+    let refused = with(&[80, 0, 64, 0, at(&dims), 1, 0, 0, 0, 0], &mut target).unwrap_err();
+    assert!(refused.1.contains("[0] is no layout of an array with the dimensions [3, 2]"), "{refused:?}");
     let [_, start, rank] = call("Buffer_Dimensions", [columns, GARBAGE, GARBAGE]).unwrap();
     assert_eq!(list::<i64>(start, rank), [3, 2]);
     let layout = call("Buffer_GetMemoryLayout", [columns; 11]).unwrap();

@@ -52,10 +52,11 @@ mod tests {
     use super::*;
     use crate::{Binding, HostOp, Target, ValueShape};
 
-    /// Whether a program is cheap that consists of an operation on square matrices.
-    fn is_cheap_on(size: u64, element: &str, operation: &str) -> bool {
+    /// Whether a program is cheap that consists of an operation on square matrices `p0`, `p1`, ….
+    fn is_cheap_on(size: u64, element: &str, operands: u64, operation: &str) -> bool {
         let square = format!("{element}[{size},{size}]");
-        let hlo = format!("ENTRY e {{\n  a = {square} parameter(0)\n  ROOT r = {square} {operation}\n}}\n");
+        let parameters = (0..operands).map(|number| format!("  p{number} = {square} parameter({number})\n"));
+        let hlo = format!("ENTRY e {{\n{}  ROOT r = {square} {operation}\n}}\n", parameters.collect::<String>());
         let (name, opcode) = ("r".to_owned(), "custom".to_owned());
         let op = HostOp { name, opcode, hlo, comparator: None, per_device: None };
         let loaded = LoadedHostOp::new(&op).unwrap();
@@ -76,11 +77,11 @@ mod tests {
 
     #[test]
     fn small_products_are_cheap_and_other_routines_are_not() {
-        let product =
-            |size, element| is_cheap_on(size, element, "dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+        let dot = "dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+        let product = |size, element| is_cheap_on(size, element, 2, dot);
         for (element, cheap, dear) in [("f32", 100, 120), ("bf16", 100, 120), ("f64", 80, 100), ("c64", 64, 80)] {
             assert!(product(cheap, element) && !product(dear, element), "{element}");
         }
-        assert!(!is_cheap_on(4, "c64", "fft(a), fft_type=FFT, fft_length={4}"));
+        assert!(!is_cheap_on(4, "c64", 1, "fft(p0), fft_type=FFT, fft_length={4}"));
     }
 }
