@@ -72,13 +72,14 @@ pub fn arguments(
         }
         check_shape(index, &input.shape, buffer.shape())?;
     }
-    let is_taken = |index: usize| inputs[index].is_donated && !kept.contains(&index);
+    let mut is_taken: Vec<bool> = inputs.iter().map(|input| input.is_donated).collect();
+    kept.iter().for_each(|&index| is_taken[index] = false);
     // Take the donated buffers first. If the caller passes one of them twice, it is found deleted.
-    let argument = |(index, buffer): (usize, &&Buffer)| Argument {
-        content: if is_taken(index) { buffer.take() } else { Content::Deleted },
+    let argument = |(buffer, &is_taken): (&&Buffer, &bool)| Argument {
+        content: if is_taken { buffer.take() } else { Content::Deleted },
         shape: None,
     };
-    let mut arguments: Vec<Argument> = buffers.iter().enumerate().map(argument).collect();
+    let mut arguments: Vec<Argument> = buffers.iter().zip(&is_taken).map(argument).collect();
     for (argument, (buffer, input)) in arguments.iter_mut().zip(buffers.iter().zip(inputs)) {
         if matches!(argument.content, Content::Deleted) {
             argument.content = buffer.content();
@@ -88,10 +89,11 @@ pub fn arguments(
     let Some(index) = arguments.iter().position(|it| matches!(it.content, Content::Deleted)) else {
         return Ok(arguments);
     };
-    let other = (0..buffers.len()).find(|&it| it != index && is_taken(it) && buffers[it].is_same(buffers[index]));
-    for (index, argument) in arguments.into_iter().enumerate().filter(|(index, _)| is_taken(*index)) {
+    let other = (0..buffers.len()).find(|&it| it != index && is_taken[it] && buffers[it].is_same(buffers[index]));
+    for ((argument, buffer), _) in arguments.into_iter().zip(buffers).zip(&is_taken).filter(|(_, is_taken)| **is_taken)
+    {
         if !matches!(argument.content, Content::Deleted) {
-            buffers[index].put_back(argument.content);
+            buffer.put_back(argument.content);
         }
     }
     Err(match other {
