@@ -35,6 +35,8 @@ ALL = FAST + [
 DEVICES = ['pmap_test', 'shard_map_test', 'pjit_test', 'memories_test', 'layout_test']
 # Files with tests of one device and of several. They run with eight devices, too.
 SOME_DEVICES = ['array_test', 'export_test']
+# Files whose tests hold or call programs that were exported for the platform cpu, so fusebox has this name.
+AS_CPU = ['export_test', 'export_back_compat_test']
 PARTS = {'fast': FAST, 'all': ALL, 'devices': DEVICES}
 
 
@@ -57,6 +59,10 @@ def tested(file, folder, seconds):
     environment.setdefault('JAX_NUM_GENERATED_CASES', '1')
     if file in DEVICES + SOME_DEVICES:
         environment['FUSEBOX_NUM_DEVICES'] = '8'
+    if file in AS_CPU:
+        environment['FUSEBOX_PLATFORM_NAME'] = 'cpu'
+    if file == 'export_back_compat_test':
+        environment['JAX_ENABLE_X64'] = '1'
     environment['PYTHONPATH'] = os.pathsep.join([HERE, *filter(None, [os.environ.get('PYTHONPATH')])])
     try:
         ended = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, errors='replace', timeout=seconds)

@@ -119,8 +119,8 @@ impl Target {
 }
 
 /// Returns the strides of a dense array with the layout that the caller asks for; `None` for the
-/// usual ones. A layout without dimensions is the usual one: JAX passes it in some copies of divided
-/// arrays to another backend.
+/// usual ones. A layout without dimensions is the usual one: JAX passes it in some copies of
+/// divided arrays to another backend.
 fn target_strides(layout: *const MemoryLayout, dims: &[i64], element: usize) -> Answer<Option<Vec<i64>>> {
     if layout.is_null() {
         return Ok(None);

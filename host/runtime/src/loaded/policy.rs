@@ -6,9 +6,9 @@ use fusebox_thunks::all;
 use crate::code::LoadedHostOp;
 use crate::{Executable, Thunk, bytes_moved};
 
-/// Maximum time of a cheap program in nanoseconds. To queue a program, wake the thread that executes
-/// it, and hand its result over takes about as long, and the programs that use the result follow it
-/// to the other thread.
+/// Maximum time of a cheap program in nanoseconds. To queue a program, wake the thread that
+/// executes it, and hand its result over takes about as long, and the programs that use the result
+/// follow it to the other thread.
 const MOST_NS: u64 = 50_000;
 /// Maximum number of thunks of a cheap program.
 const MOST_THUNKS: usize = 64;
