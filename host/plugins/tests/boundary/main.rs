@@ -9,6 +9,7 @@ mod claims;
 mod isolation;
 mod misbehaviour;
 mod older;
+mod plans;
 mod refusals;
 mod selection;
 mod table;
