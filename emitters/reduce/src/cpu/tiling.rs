@@ -19,10 +19,11 @@ const FEW: i64 = 8;
 /// Number of rows of one column that an iteration reduces before the next column. The data of these
 /// rows stays in the first-level cache.
 const ROWS_OF_A_COLUMN: i64 = 256;
-/// Number of rows that a kernel for short rows reduces side by side, for accumulators of four bytes.
+/// Number of rows that a kernel for short rows reduces side by side, if accumulators have four
+/// bytes.
 const CHUNK: i64 = 32;
-/// Minimum number of chunks of a block that has only whole chunks. With fewer chunks, the last block
-/// would have too little work.
+/// Minimum number of chunks of a block that has only whole chunks. With fewer chunks, the last
+/// block would have too little work.
 const MANY_CHUNKS: i64 = 8;
 /// Numbers of lanes of vectors, the widest first.
 const VECTORS: [i64; 3] = [16, 8, 4];

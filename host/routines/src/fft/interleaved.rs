@@ -1,8 +1,8 @@
 //! Transforms of real lines of odd composite length.
 //!
-//! Of a line whose length is odd, no half is a line of complex numbers. So the line of length
-//! `n = p·m` is read as `p` interleaved sequences `y_j[i] = x[i·p + j]`, and two sequences are
-//! transformed as the real and the imaginary part of one complex sequence. With `Y_j` the transform
+//! A real line of even length can be read as complex numbers, but not a line of odd length. So a
+//! line of length `n = p·m` is read as `p` interleaved sequences `y_j[i] = x[i·p + j]`, and two
+//! sequences are transformed as the real and the imaginary part of one complex sequence. With `Y_j` the transform
 //! of `y_j` and `w_n = exp(-2πi/n)`, the transform of the line is
 //!
 //! ```text
@@ -197,7 +197,7 @@ impl<T: TransformReal> InterleavedLine<T> {
                     (Some(second), Some(twiddle)) => second * twiddle,
                     _ => Complex::new(T::zero(), T::zero()),
                 };
-                // The sequences are real, so the elements of their transforms at `m - k` are conjugates.
+                // The sequences are real, so their transforms have conjugates at `m - k`.
                 pairs[pair * m + k] = Complex::new(first.re - second.im, first.im + second.re);
                 pairs[pair * m + mirror] = Complex::new(first.re + second.im, second.re - first.im);
             }
