@@ -1,9 +1,9 @@
 //! Transforms of real lines of odd composite length.
 //!
 //! A real line of even length can be read as complex numbers, but not a line of odd length. So a
-//! line of length `n = p·m` is read as `p` interleaved sequences `y_j[i] = x[i·p + j]`, and two
-//! sequences are transformed as the real and the imaginary part of one complex sequence. With `Y_j` the transform
-//! of `y_j` and `w_n = exp(-2πi/n)`, the transform of the line is
+//! line of length `n = p·m` is read as `p` interleaved sequences `y_j[i] = x[i·p + j]`. The
+//! transform takes two sequences as the real and the imaginary part of one complex sequence. With
+//! `Y_j` the transform of `y_j` and `w_n = exp(-2πi/n)`, the transform of the line is
 //!
 //! ```text
 //! X[k + m·q] = sum over j of w_p^(j·q) · (w_n^(j·k) · Y_j[k])      0 <= k < m, 0 <= q < p
