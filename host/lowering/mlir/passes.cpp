@@ -26,8 +26,8 @@
 
 // The conversions are registered by what creates each of them, as MLIR's `Conversion/Passes.h` does.
 // The header itself includes the conversions of all dialects and takes 20 s to compile. The headers
-// of the passes that are declared here define whole dialects, and took a third of the time to compile
-// this file.
+// of the passes that are declared here define whole dialects, and took a third of the time to
+// compile this file.
 namespace mlir {
 std::unique_ptr<Pass> createConvertComplexToStandardPass();
 std::unique_ptr<Pass> createConvertVectorToLLVMPass();

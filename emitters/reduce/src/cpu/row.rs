@@ -16,6 +16,7 @@ use fusebox_core::builder::{FunctionBuilder, Value};
 use super::cascade::{self, BRANCHES, Cascade};
 use super::group::GroupKernel;
 use super::tile::AccumulatorTile;
+use super::tiling::LANES;
 use crate::body::write;
 
 /// Number of elements of one partial result.
@@ -28,8 +29,6 @@ const SUM_BYTES: i64 = 2 << 10;
 /// Least number of majors for which the sums of a row's majors are added in groups of four. A
 /// *major* is an index of the problem's first dimension.
 const FEWEST_MAJORS: i64 = 16;
-/// Number of lanes of a tile if the accumulators take at most four bytes.
-const LANES: i64 = 32;
 
 /// A range of a row's majors, or of a line's elements.
 struct ReducedRange {

@@ -19,12 +19,12 @@ const FEW: i64 = 8;
 /// Number of rows of one column that an iteration reduces before the next column. The data of these
 /// rows stays in the first-level cache.
 const ROWS_OF_A_COLUMN: i64 = 256;
-/// Number of rows that a kernel for short rows reduces side by side, if accumulators have four
-/// bytes.
-const CHUNK: i64 = 32;
-/// Minimum number of chunks of a block that has only whole chunks. With fewer chunks, the last
-/// block would have too little work.
-const MANY_CHUNKS: i64 = 8;
+/// Number of lanes of a tile if the accumulators take at most four bytes. A kernel for short rows
+/// reduces this number of rows side by side.
+pub const LANES: i64 = 32;
+/// Minimum number of tiles of a block that has only whole tiles. With fewer tiles, rounding would
+/// give the last block noticeably less work than the others.
+const MANY_TILES: i64 = 32;
 /// Numbers of lanes of vectors, the widest first.
 const VECTORS: [i64; 3] = [16, 8, 4];
 /// Number of vectors of accumulators that stay in registers.
@@ -96,7 +96,7 @@ impl Tiling {
         match problem.kind {
             ReductionKind::Row => {
                 let rows = problem.dims[1];
-                let rows_per_block = whole_chunks(ceil_div(rows, wanted_blocks).max(1));
+                let rows_per_block = whole_tiles(ceil_div(rows, wanted_blocks).max(1));
                 Tiling {
                     problem,
                     blocks: ceil_div(rows, rows_per_block),
@@ -238,10 +238,10 @@ impl ColumnWork {
     }
 }
 
-/// Rounds a number of rows per block up to whole chunks, if there are many chunks. If all blocks
-/// have whole chunks, a kernel for short rows needs no loop over remaining rows.
-fn whole_chunks(rows: i64) -> i64 {
-    if rows < MANY_CHUNKS * CHUNK { rows } else { ceil_div(rows, CHUNK) * CHUNK }
+/// Rounds a number of rows per block up to whole tiles, if there are many tiles. If all blocks have
+/// whole tiles, a kernel for short rows needs no loop over remaining rows.
+fn whole_tiles(rows: i64) -> i64 {
+    if rows < MANY_TILES * LANES { rows } else { ceil_div(rows, LANES) * LANES }
 }
 
 /// Returns the length of the reduced array's lines, if the fusion broadcasts an array.

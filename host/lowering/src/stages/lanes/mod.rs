@@ -2,8 +2,8 @@
 //! iteration updates its own accumulators in the thread's memory, or adds elements to a sum.
 //!
 //! ```text
-//! for lane in 0..110              t = load 32 x f32 of tile at 0,  x = load 32 x f32 of p at 0, …
-//!   tile[lane] += p[i + lane]     … at 32, at 64;  8 x f32 at 96;  4 x f32 at 104;  2 x f32 at 108
+//! for lane in 0..110            t = load 32 x f32 of tile at 0,  x = load 32 x f32 of p at 0, …
+//!   tile[lane] += p[i + lane]   … at 32, at 64;  8 x f32 at 96;  4 x f32 at 104;  2 x f32 at 108
 //! ```
 //!
 //! LLVM's vectoriser would produce similar code, but the analysis of each loop and the passes after
