@@ -1,17 +1,13 @@
 #!/usr/bin/env bash
-# Builds dist/: `fusebox`, which contains LLVM, MLIR and the C++ library, starts fast and needs none
-# of them installed; `fusebox-run`; and a manual page for each command. Checks that the program works
-# without these libraries. The build reuses everything of a release build except the last link, and
-# takes a minute longer.
-#
-# glibc stays shared: plugins are loaded with its dlopen, which a program without a dynamic linker does not have.
+# Builds dist/: `fusebox` and `fusebox-run` without their symbols, and a manual page for each command.
+# Checks that the program needs no installed LLVM, MLIR or C++ library. The build reuses everything of
+# a release build except the last link.
 set -euo pipefail
 cd "$(dirname "$0")"
 ./setup.sh
 
-scripts=$(toolchain/static.sh)
 cargo rustc --locked --release -p fusebox-run --bin fusebox-run -- -C strip=symbols
-cargo rustc --locked --release -p fusebox --bin fusebox -- -L native="$scripts" -C strip=symbols
+cargo rustc --locked --release -p fusebox --bin fusebox -- -C strip=symbols
 
 rm -rf dist
 mkdir -p dist/man

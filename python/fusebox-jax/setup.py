@@ -14,13 +14,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def built_library() -> pathlib.Path:
-    """Returns the library that FUSEBOX_PJRT_LIBRARY names, or builds one that contains LLVM."""
+    """Returns the library that FUSEBOX_PJRT_LIBRARY names, or builds one without its symbols."""
     given = os.environ.get("FUSEBOX_PJRT_LIBRARY")
     if given:
         return pathlib.Path(given)
-    scripts = subprocess.run([ROOT / "toolchain" / "static.sh"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     build = ["cargo", "rustc", "--locked", "--release", "-p", "fusebox-pjrt", "--lib"]
-    subprocess.run([*build, "--", "-L", f"native={scripts}", "-C", "strip=symbols"], cwd=ROOT, check=True)
+    subprocess.run([*build, "--", "-C", "strip=symbols"], cwd=ROOT, check=True)
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "release" / LIBRARY
 
