@@ -27,6 +27,8 @@ pub(super) struct LaneBody<'o> {
     pub(super) widest: i64,
     /// Whether the loop accesses memory of the thread.
     pub(super) is_in_own_memory: bool,
+    /// Whether the loop only copies elements, and not into memory of the thread.
+    pub(super) is_copy_into_argument: bool,
 }
 
 /// An operation that combines a loop-carried value with the value of a lane. Lanes can be combined
@@ -143,6 +145,7 @@ impl<'o, 's> Analysis<'o, 's> {
         let is_own = |access: &Access| surroundings.memories.get(&access.pointer) == Some(&Memory::Own);
         Some(LaneBody {
             lane,
+            is_copy_into_argument: self.operations == 0 && sums.is_empty() && !stores().any(is_own),
             is_in_own_memory: self.accesses.iter().any(is_own),
             shared: self.shared,
             of_lanes: self.of_lanes,

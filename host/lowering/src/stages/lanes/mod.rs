@@ -36,6 +36,8 @@ const TURN: i64 = 256;
 struct Surroundings {
     constants: HashMap<Value, i64>,
     memories: HashMap<Value, Memory>,
+    /// Whether loops are replaced that only copy elements into arguments.
+    with_copies: bool,
 }
 
 /// The memory to which a pointer points.
@@ -47,19 +49,34 @@ enum Memory {
     Argument { is_apart: bool },
 }
 
-/// Replaces the loops over lanes of a function in the form of the stage `scalars`. Leaves the
-/// function as it is if other innermost loops remain, because LLVM's vectoriser then has to run
-/// anyway.
+/// Replaces the loops over lanes of a function in the form of the stage `scalars`. If other
+/// innermost loops remain, LLVM's vectoriser runs anyway. Then loops that only copy elements into
+/// arguments remain too, because LLVM makes a single `memcpy` of a nest of such loops.
 pub(super) fn in_vectors(function: &mut Function) {
-    let surroundings = Surroundings::of(function);
-    let mut replaced = function.clone();
-    let mut body = std::mem::take(&mut replaced.body);
-    replace_in(&mut body, &mut replaced.types, &surroundings);
-    replaced.body = body;
-    if replaced.types.len() > function.types.len() && are_loops_vectorised(&replaced) {
-        replaced.renumber();
+    let mut surroundings = Surroundings::of(function);
+    let mut replaced = None;
+    for with_copies in [true, false] {
+        surroundings.with_copies = with_copies;
+        replaced = with_vectors(function, &surroundings);
+        if replaced.as_ref().is_none_or(are_loops_vectorised) {
+            break;
+        }
+    }
+    if let Some(replaced) = replaced {
         *function = replaced;
     }
+}
+
+/// Returns the function with its loops over lanes replaced. Returns `None` if it has no such loop.
+fn with_vectors(function: &Function, surroundings: &Surroundings) -> Option<Function> {
+    let mut replaced = function.clone();
+    let mut body = std::mem::take(&mut replaced.body);
+    replace_in(&mut body, &mut replaced.types, surroundings);
+    replaced.body = body;
+    (replaced.types.len() > function.types.len()).then(|| {
+        replaced.renumber();
+        replaced
+    })
 }
 
 /// Whether all innermost loops compute with vectors.
@@ -103,7 +120,8 @@ fn replaced(op: &Operation, types: &mut Vec<Type>, surroundings: &Surroundings) 
     let body = LaneBody::of(op, count, types, surroundings)?;
     let bytes = count.checked_mul(body.widest)?;
     let is_sum = !body.sums.is_empty();
-    if !(is_sum || body.is_in_own_memory) || is_sum && bytes > STRAIGHT {
+    let is_left = body.is_copy_into_argument && !surroundings.with_copies;
+    if is_left || !(is_sum || body.is_in_own_memory) || is_sum && bytes > STRAIGHT {
         return None;
     }
     let mut writer = LaneWriter::new(&body, types, op);
@@ -151,7 +169,7 @@ impl Surroundings {
                 memories.insert(op.result(), Memory::Own);
             }
         });
-        Surroundings { constants, memories }
+        Surroundings { constants, memories, with_copies: true }
     }
 
     /// Whether two pointers never point to the same memory.
