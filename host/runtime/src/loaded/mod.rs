@@ -25,6 +25,7 @@ use std::sync::Arc;
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal, Shape};
 
 use crate::buffer::{Array, Content, Promise};
+use crate::processor::with_short_jobs;
 use crate::values::{assemble, describe};
 use crate::{Binding, Buffer, Device, Executable, LoadError, Options, RunError};
 use launch::Launch;
@@ -155,7 +156,9 @@ impl LoadedExecutable {
             ExecutionThread::Automatic => program.is_cheap && !arguments.iter().any(|it| it.is_pending()),
         };
         if runs_here {
-            return Ok(self.ready(execution::execute(program, arguments, options.results)?));
+            let execute = || execution::execute(program, arguments, options.results);
+            let is_short = program.is_cheap && options.thread == ExecutionThread::Automatic;
+            return Ok(self.ready(if is_short { with_short_jobs(execute) } else { execute() }?));
         }
         let mut promises = Vec::with_capacity(outputs.len());
         let pending = |output: &Output| {

@@ -26,6 +26,6 @@ pub use describe::drops_many_lines_at_once;
 pub use describe::{describe_cpu, missing};
 pub use instruction_sets::{TILES_OF_BF16, TILES_OF_INT8, or_without};
 pub use peak::operations_per_second;
-pub use pool::{Pool, WithSubnormals};
+pub use pool::{Pool, WithSubnormals, with_short_jobs};
 pub use shared_pools::shared_pool;
 pub use sweeps::{Sweep, SweepAccess};

@@ -14,8 +14,12 @@
 //! long. A thread waits for a new job, or for the end of the last blocks of other threads. A
 //! waiting thread first spins for a few times the duration of a wake-up, and then sleeps. The core
 //! of a sleeping thread is free, for example for a worker that another program has displaced.
+//!
+//! To wake a worker takes as long as a short job. A caller that knows that its jobs are short says
+//! so with [`with_short_jobs`]. If such a job comes after a pause, its caller executes it alone.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -36,12 +40,35 @@ const SPIN: Duration = Duration::from_micros(60);
 /// Number of spin iterations between two readings of the clock.
 const TURNS: u32 = 32;
 
+thread_local! {
+    /// Whether the jobs of this thread are short.
+    static HAS_SHORT_JOBS: Cell<bool> = const { Cell::new(false) };
+}
+
 #[derive(Debug)]
 pub struct Pool {
     shared: Arc<PoolState>,
     workers: Vec<JoinHandle<()>>,
     /// Lock that a caller holds while the workers execute its job.
     turn: Mutex<()>,
+    /// When the pool was started.
+    start: Instant,
+    /// When the last short job came that found all workers asleep, in nanoseconds after `start`.
+    last_short_job: AtomicU64,
+}
+
+/// Calls a function whose jobs on pools take at most about as long as to wake a worker. If such a
+/// job finds all workers of its pool asleep, and no other came shortly before, the calling thread
+/// executes it alone.
+pub fn with_short_jobs<T>(run: impl FnOnce() -> T) -> T {
+    struct Restored(bool);
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            HAS_SHORT_JOBS.set(self.0);
+        }
+    }
+    let _restored = Restored(HAS_SHORT_JOBS.replace(true));
+    run()
 }
 
 #[derive(Debug, Default)]
@@ -140,7 +167,8 @@ impl Pool {
             let name = format!("fusebox-{index}");
             workers.push(std::thread::Builder::new().name(name).spawn(move || shared.serve(index))?);
         }
-        Ok(Pool { shared, workers, turn: Mutex::default() })
+        let (start, last_short_job) = (Instant::now(), AtomicU64::new(0));
+        Ok(Pool { shared, workers, turn: Mutex::default(), start, last_short_job })
     }
 
     /// Calls `task` with ranges that together cover `0..blocks`, on all threads of the pool.
@@ -148,7 +176,7 @@ impl Pool {
     /// after all threads have left the task. If the workers are executing the job of another
     /// caller, this caller executes all blocks alone.
     pub fn run(&self, blocks: u64, task: &(dyn Fn(Range<u64>) + Sync)) {
-        if blocks <= 1 || self.workers.is_empty() {
+        if blocks <= 1 || self.workers.is_empty() || self.comes_after_pause() {
             return task(0..blocks);
         }
         let turn = self.turn.try_lock();
@@ -176,6 +204,17 @@ impl Pool {
 }
 
 impl Pool {
+    /// Whether the calling thread has short jobs, all workers sleep, and no such job came shortly
+    /// before. If jobs come one after the other, it is worth waking the workers for all of them.
+    fn comes_after_pause(&self) -> bool {
+        if !HAS_SHORT_JOBS.get() || self.shared.lock().sleeping < self.workers.len() {
+            return false;
+        }
+        let now = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let last = self.last_short_job.swap(now, Ordering::Relaxed);
+        u128::from(now.saturating_sub(last)) > SPIN.as_nanos()
+    }
+
     /// Returns the number of threads of the pool. The caller of [`Pool::run`] is one of these
     /// threads.
     pub fn threads(&self) -> u64 {
@@ -382,6 +421,37 @@ mod tests {
             });
         }
         assert_eq!(sum.load(Ordering::Relaxed), 2000 * 6);
+    }
+
+    /// Checks that a short job does not wake workers if it comes after a pause, and that it does if
+    /// another one came just before.
+    #[test]
+    fn short_jobs_wake_workers_only_if_they_come_one_after_the_other() {
+        let pool = Pool::new(2).unwrap();
+        let sleep = || {
+            while pool.shared.lock().sleeping == 0 {
+                std::thread::sleep(SPIN);
+            }
+            std::thread::sleep(2 * SPIN);
+        };
+        let generation = || pool.shared.generation.load(Ordering::Relaxed);
+        let done = AtomicU64::new(0);
+        let run = || {
+            pool.run(8, &|range| {
+                done.fetch_add(range.end - range.start, Ordering::Relaxed);
+            });
+        };
+        sleep();
+        with_short_jobs(run);
+        assert_eq!(generation(), 0, "the caller executes the first job alone");
+        // A job just before: the clock is set, because a test may be displaced for any time.
+        pool.last_short_job.store(u64::MAX, Ordering::Relaxed);
+        with_short_jobs(run);
+        assert_eq!(generation(), 1);
+        sleep();
+        run();
+        assert_eq!(generation(), 2, "other jobs always wake workers");
+        assert_eq!(done.load(Ordering::Relaxed), 24);
     }
 
     /// Checks that the caller sleeps while a worker executes a long last block, and that it is
