@@ -10,6 +10,7 @@ mod closeness;
 mod engines;
 mod exceptions;
 mod folding;
+mod powers;
 mod products;
 mod refusals;
 mod subnormals;

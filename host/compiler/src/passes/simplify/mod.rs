@@ -1,12 +1,13 @@
-//! Replaces instructions by simpler ones. Results are equal to the last bit, except that
-//! `reciprocals` rounds less often and comes closer to the exact value.
+//! Replaces instructions by simpler ones. Results are equal to the last bit, except those of
+//! `reciprocals` and `powers`, which round less often or come closer to the exact value.
 //!
 //! ```text
-//! neutral      x + -0, x * 1, max(x, -inf), x & x, select(true, a, b), -(-x), real(complex(a, b)), pow(x, 2), …
+//! neutral      x + -0, x * 1, max(x, -inf), x & x, select(true, a, b), -(-x), real(complex(a, b)), …
 //! conversions  convert(convert x) if the first loses nothing
 //! slices       slices of slices, concatenations, broadcasts and paddings; slices that start at constants
 //! pieces       concatenations of adjacent slices, or of many slices of one array
 //! reciprocals  a / (1 / x)
+//! powers       pow(x, 2), pow(x, 0.5), pow(x, 1.5), pow(x, -0.5)
 //! units        a reduction over dimensions of one element
 //! windows      a gather or scatter of a single window
 //! ```
@@ -14,6 +15,7 @@
 mod conversions;
 mod neutral;
 mod pieces;
+mod powers;
 mod reciprocals;
 mod slices;
 mod units;
@@ -32,6 +34,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
             let simpler = neutral::simpler(edit, instruction)
                 .or_else(|| conversions::simpler(edit, instruction))
                 .or_else(|| reciprocals::simpler(edit, instruction))
+                .or_else(|| powers::simpler(edit, instruction))
                 .or_else(|| slices::simpler(edit, instruction))
                 .or_else(|| pieces::simpler(edit, instruction))
                 .or_else(|| units::simpler(edit, instruction))

@@ -26,7 +26,7 @@ pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId>
     (*edit.shape(simpler) == instruction.shape).then_some(simpler)
 }
 
-fn binary(edit: &mut Builder, op: BinaryOp, [x, y]: [InstrId; 2]) -> Option<InstrId> {
+fn binary(edit: &Builder, op: BinaryOp, [x, y]: [InstrId; 2]) -> Option<InstrId> {
     let ty = edit.array(x)?.element_type;
     let is = |id: InstrId, bytes: &Option<Vec<u8>>| {
         uniform(edit, id).zip(bytes.as_ref()).is_some_and(|(known, bytes)| known.data[..] == bytes[..])
@@ -35,11 +35,7 @@ fn binary(edit: &mut Builder, op: BinaryOp, [x, y]: [InstrId; 2]) -> Option<Inst
     if x == y && is_idempotent(op) || is(y, &neutral) || is(x, &absorbing) || is(y, &neutral_behind(op, ty)) {
         return Some(x);
     }
-    if is(x, &neutral) || is(y, &absorbing) {
-        return Some(y);
-    }
-    let is_square = op == BinaryOp::Power && uniform(edit, y).is_some_and(|known| two(ty) == Some(&known.data[..]));
-    is_square.then(|| edit.binary(BinaryOp::Multiply, x, x))
+    (is(x, &neutral) || is(y, &absorbing)).then_some(y)
 }
 
 /// Returns the value that, as the second operand, leaves the first operand unchanged. As the first
@@ -55,15 +51,6 @@ fn neutral_behind(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
 
 fn is_idempotent(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Maximum | BinaryOp::Minimum)
-}
-
-/// Returns the bytes of the number 2, for types in which `x * x` is as accurate as `pow(x, 2)`.
-fn two(ty: ElementType) -> Option<&'static [u8]> {
-    match ty {
-        ElementType::F32 => Some(&[0, 0, 0, 0x40]),
-        ElementType::F64 => Some(&[0, 0, 0, 0, 0, 0, 0, 0x40]),
-        _ => None,
-    }
 }
 
 fn unary(edit: &Builder, op: UnaryOp, x: InstrId) -> Option<InstrId> {
