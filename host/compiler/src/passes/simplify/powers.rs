@@ -5,9 +5,9 @@ use fusebox_edit::Rewrite;
 
 use super::uniform;
 
-/// Rewrites `pow(x, 2)` to `x * x`, and powers by 0.5, 1.5 and -0.5 to square roots. The results are
-/// at least as accurate. Powers of `-0` and of `-inf` are not negative, but square roots are -0 and
-/// NaN there.
+/// Rewrites `pow(x, 2)` to `x * x`, and powers by 0.5, 1.5 and -0.5 to square roots. The results
+/// are at least as accurate. Powers of `-0` and of `-inf` are not negative, but square roots are -0
+/// and NaN there.
 pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
     let Op::Binary(BinaryOp::Power) = instruction.op else { return None };
     let [x, y] = edit.operands(instruction)[..] else { return None };
