@@ -157,6 +157,7 @@ impl LoadedExecutable {
         };
         if runs_here {
             let execute = || execution::execute(program, arguments, options.results);
+            // A caller that chooses its own thread, as a measurement does, keeps the workers awake.
             let is_short = program.is_cheap && options.thread == ExecutionThread::Automatic;
             return Ok(self.ready(if is_short { with_short_jobs(execute) } else { execute() }?));
         }

@@ -2,7 +2,7 @@
 //! `reciprocals` and `powers`, which round less often or come closer to the exact value.
 //!
 //! ```text
-//! neutral      x + -0, x * 1, max(x, -inf), x & x, select(true, a, b), -(-x), real(complex(a, b)), …
+//! neutral      x + -0, x * 1, max(x, -inf), x & x, select(true, a, b), -(-x), …
 //! conversions  convert(convert x) if the first loses nothing
 //! slices       slices of slices, concatenations, broadcasts and paddings; slices that start at constants
 //! pieces       concatenations of adjacent slices, or of many slices of one array
