@@ -16,6 +16,7 @@ mod indices;
 mod launch;
 mod llvm;
 pub mod math;
+mod math_lanes;
 mod math_versions;
 mod mlir;
 mod optimize;

@@ -1,13 +1,15 @@
 //! Functions of the math library in the lowest form of the kernel IR, and the versions of these
-//! functions that kernels use. A kernel copies the functions. If the copies would make the kernel
-//! too long, the kernel calls the functions instead, and the vector versions of the functions.
+//! functions that kernels use. A kernel copies a function, unless the function contains a loop. If
+//! the copies would make the kernel too long, the kernel calls all functions. LLVM's vectoriser
+//! replaces calls by calls of the vector versions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fusebox_core::ir::{Function, OpKind, Operation};
 
 use crate::error::LoweringError;
 use crate::math;
+use crate::math_lanes::has_loops;
 use crate::stages::{Facts, KernelFunctions, scalars};
 use crate::targets::TargetInfo;
 
@@ -47,21 +49,26 @@ impl<'t> Definitions<'t> {
         self.lowered.get(symbol).ok_or_else(missing)
     }
 
-    /// Whether a kernel calls math functions so often that copies of these functions would make the
-    /// kernel too long.
-    pub(crate) fn are_called(&mut self, kernel: &KernelFunctions) -> Result<bool, LoweringError> {
-        let Some(most) = self.target.most_copied_math else { return Ok(false) };
+    /// Returns the math functions that a kernel calls. The kernel copies all others.
+    pub(crate) fn called(&mut self, kernel: &KernelFunctions) -> Result<BTreeSet<&'static str>, LoweringError> {
+        let Some(most) = self.target.most_copied_math else { return Ok(BTreeSet::new()) };
         let mut calls: BTreeMap<&'static str, usize> = BTreeMap::new();
         for function in &kernel.functions {
             function
                 .body
                 .walk(&mut |op| library_call(op).into_iter().for_each(|it| *calls.entry(it).or_default() += 1));
         }
-        let mut copied = 0usize;
-        for (symbol, calls) in calls {
-            copied = copied.saturating_add(self.get(symbol)?.size().saturating_mul(calls - 1));
+        let (mut copied, mut looping) = (0usize, BTreeSet::new());
+        for (&symbol, calls) in &calls {
+            let function = self.get(symbol)?;
+            if has_loops(function) {
+                // A copy of the loop would prevent the vectorisation of the loop around it.
+                looping.insert(symbol);
+            } else {
+                copied = copied.saturating_add(function.size().saturating_mul(calls - 1));
+            }
         }
-        Ok(copied > most)
+        Ok(if copied > most { calls.into_keys().collect() } else { looping })
     }
 }
 
@@ -85,33 +92,4 @@ pub(crate) fn variants(symbol: &str, parameters: usize) -> String {
     let variant =
         |lanes: u32| format!("_ZGV_LLVM_N{lanes}{}_{name}({})", "v".repeat(parameters), name_of_lanes(symbol, lanes));
     LANES.map(variant).join(",")
-}
-
-/// Returns a copy of the function without branches, if all its operations then also work lane by
-/// lane on vectors. The copy computes both sides of a branch and selects the results.
-pub(crate) fn straight(function: &Function, is_by_element: fn(OpKind) -> bool) -> Option<Function> {
-    let mut straight = function.clone();
-    straight.body.operations = function.body.operations.iter().flat_map(without_branch).collect();
-    let is_meant = |op: &Operation| {
-        matches!(op.kind, OpKind::Constant | OpKind::Return) || is_by_element(op.kind) && op.regions.is_empty()
-    };
-    straight.body.operations.iter().all(is_meant).then_some(straight)
-}
-
-fn without_branch(op: &Operation) -> Vec<Operation> {
-    let (OpKind::If, [on_true, on_false], [condition]) = (op.kind, &op.regions[..], &op.operands[..]) else {
-        return vec![op.clone()];
-    };
-    let is_inner = |it: &&Operation| it.kind != OpKind::Yield;
-    let sides = on_true.operations.iter().chain(&on_false.operations).filter(is_inner);
-    let selected = op.results.iter().zip(on_true.yielded().iter().zip(on_false.yielded()));
-    let selects = selected.map(|(&result, (&yes, &no))| Operation {
-        kind: OpKind::Select,
-        operands: vec![*condition, yes, no],
-        results: vec![result],
-        regions: Vec::new(),
-        attributes: Vec::new(),
-        place: op.place.clone(),
-    });
-    sides.cloned().flat_map(|it| without_branch(&it)).chain(selects).collect()
 }

@@ -253,6 +253,22 @@ impl Module {
         }
     }
 
+    /// Deletes a function if it has no use.
+    pub(crate) fn remove_unused(&self, function: Val) {
+        // SAFETY: the function belongs to this module. Nothing refers to a function without uses.
+        unsafe {
+            if LLVMGetFirstUse(function.0).is_null() {
+                LLVMDeleteFunction(function.0);
+            }
+        }
+    }
+
+    /// Makes a function visible to other modules.
+    pub(crate) fn show(&self, function: Val) {
+        // SAFETY: the function belongs to this module.
+        unsafe { LLVMSetLinkage(function.0, LLVMLinkage::LLVMExternalLinkage) };
+    }
+
     /// Makes a function internal to this module.
     pub(crate) fn hide(&self, function: Val) {
         // SAFETY: the function belongs to this module.

@@ -1,10 +1,11 @@
 //! The exact remainder of a truncated division, C's `fmod`.
 //!
-//! Both operands are integers times powers of two, `|x| = m 2^e` and `|y| = n 2^g`. The remainder
-//! is `(m 2^(e-g) mod n) 2^g`. `2^(e-g)` is split into several factors. A loop multiplies by one
-//! factor per iteration, so that each product fits 64 bits. The loop ends immediately if the
-//! exponents are close. On cpu targets with FMA, a long division in f64 computes the remainder of
-//! two f32.
+//! * cpu targets with FMA: f32 operands are divided in f64, with digits of 28 bits. For f64
+//!   operands, a quotient below 2^52 is rounded to an integer `n`, and `x - n y` is exact.
+//! * Other targets, and larger quotients of f64 operands: both operands are integers times powers of
+//!   two, `|x| = m 2^e` and `|y| = n 2^g`. The remainder is `(m 2^(e-g) mod n) 2^g`. `2^(e-g)` is
+//!   split into several factors. A loop multiplies by one factor per iteration, so that each product
+//!   fits 64 bits. The loop ends immediately if the exponents are close.
 
 use super::exp::{power_of_two, rounder};
 use fusebox_core::builder::{Scalar, Term};
@@ -12,11 +13,26 @@ use fusebox_core::builder::{Scalar, Term};
 /// Computes x - trunc(x / y) y.
 pub fn fmod<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (dividend, divisor) = (x.absf(), y.absf());
-    let in_steps = x.is_f32() && x.has_fma() && x.has_branches();
-    let result = if in_steps { of_singles(dividend, divisor) } else { of_integers(dividend, divisor) };
+    let result = if !(x.has_fma() && x.has_branches()) {
+        of_integers(dividend, divisor)
+    } else if x.is_f32() {
+        of_singles(dividend, divisor)
+    } else {
+        of_doubles(dividend, divisor)
+    };
     let result = dividend.lt(divisor).select(dividend, result).copysign(x);
     let invalid = y.eq(0.0) | !dividend.lt(f64::INFINITY) | y.is_nan();
     invalid.select(f64::NAN, result)
+}
+
+/// Computes the remainder of two f64. The rounded quotient may be one too large. The rest is then
+/// negative, and exact as well, because it is a multiple of the last bit of `y` and at most `y`.
+fn of_doubles<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
+    let is_large = x.ge(y * 4503599627370496.0);
+    let rest = (-(x / y).trunc()).mul_add(y, x);
+    let rest = rest.lt(0.0).select(rest + y, rest);
+    let [rest] = x.formula().branch(is_large, || [of_integers(x, y)], [rest]);
+    rest
 }
 
 /// Number of quotient bits that one step of the long division computes. The product of a number

@@ -29,8 +29,8 @@ pub(super) struct Kernel<'k> {
     pub(super) globals: String,
     /// Names of the functions that the kernel calls, without functions of the math library.
     pub(super) own: BTreeSet<String>,
-    /// Whether the kernel calls math functions instead of copying them.
-    is_math_called: bool,
+    /// The math functions that the kernel calls. The kernel copies all others.
+    called: BTreeSet<&'static str>,
     /// Functions of the math library that the kernel uses.
     pub(super) math: BTreeSet<&'static str>,
     /// Whether the kernel has non-temporal stores.
@@ -56,14 +56,14 @@ pub(super) struct Body<'b, 'k, 's> {
 }
 
 impl<'k> Kernel<'k> {
-    pub(super) fn new(name: &'k str, target: &'k TargetInfo, is_math_called: bool) -> Self {
+    pub(super) fn new(name: &'k str, target: &'k TargetInfo, called: BTreeSet<&'static str>) -> Self {
         Kernel {
             name,
             target,
             text: String::new(),
             globals: String::new(),
             own: BTreeSet::new(),
-            is_math_called,
+            called,
             math: BTreeSet::new(),
             past_caches: false,
             tile_shape: None,
@@ -319,7 +319,7 @@ impl<'s> Body<'_, '_, 's> {
             _ if self.kernel.own.contains(callee) => callee.to_owned(),
             Some(symbol) => {
                 self.kernel.math.insert(symbol);
-                name_of(symbol, self.kernel.is_math_called)
+                name_of(symbol, self.kernel.called.contains(symbol))
             }
             None => return Unsupported::because(format!("there is no function @{callee}")),
         };

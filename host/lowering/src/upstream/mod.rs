@@ -21,11 +21,12 @@ mod memory;
 
 use std::collections::BTreeSet;
 
-use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Type};
+use fusebox_core::ir::{Attribute, Operation};
 
 use crate::error::{LoweringError, Unsupported};
 use crate::llvm::{Module, Val};
-use crate::math_versions::{Definitions, LANES, LIBRARY, VARIANTS, name_of, name_of_lanes, straight, variants};
+use crate::math_lanes::Lanewise;
+use crate::math_versions::{Definitions, LANES, LIBRARY, VARIANTS, name_of, name_of_lanes, variants};
 use crate::mlir::Conversions;
 use crate::stages::{Facts, KernelFunctions};
 use crate::targets::TargetInfo;
@@ -44,9 +45,8 @@ pub(crate) struct Upstream<'t> {
     definitions: Definitions<'t>,
     /// Functions of the math library that kernels use, and whether they are called or copied.
     math: BTreeSet<(&'static str, bool)>,
-    /// Declared vector versions of math functions, with the scalar function that is computed in
-    /// each lane.
-    vector_math: Vec<(String, Function)>,
+    /// Math functions that kernels call, with declared vector versions.
+    vector_math: Vec<(&'static str, Lanewise)>,
     /// Text of the functions in the dialect `llvm`, if it is wanted.
     pub(crate) text: Option<String>,
 }
@@ -79,11 +79,11 @@ impl<'t> Upstream<'t> {
         facts: &Facts<'_>,
         is_visible: bool,
     ) -> Result<Added, LoweringError> {
-        let is_called = self.definitions.are_called(source)?;
-        let mut kernel = Kernel::new(facts.name, self.target, is_called);
+        let called = self.definitions.called(source)?;
+        let mut kernel = Kernel::new(facts.name, self.target, called.clone());
         kernel.write(source, facts, is_visible).map_err(|(op, reason)| not_converted(facts.name, op, reason))?;
         for &symbol in &kernel.math {
-            let definition = self.definitions.get(symbol)?;
+            let (definition, is_called) = (self.definitions.get(symbol)?, called.contains(symbol));
             entry::declaration(&mut kernel.text, &name_of(symbol, is_called), definition, &[]).map_err(of_library)?;
             self.math.insert((symbol, is_called));
         }
@@ -98,17 +98,16 @@ impl<'t> Upstream<'t> {
     /// Adds the math functions that kernels use.
     pub(crate) fn add_math(&mut self, llvm: &Module) -> Result<(), LoweringError> {
         let wanted = std::mem::take(&mut self.math);
-        let mut library = Kernel::new(LIBRARY.name, self.target, false);
-        let mut called = Vec::new();
+        let mut library = Kernel::new(LIBRARY.name, self.target, BTreeSet::new());
         for &(symbol, is_called) in &wanted {
             let definition = self.definitions.get(symbol)?.clone();
             // Copied functions are inlined, so that the vectoriser sees the whole body of a loop.
             let attributes: &[&str] = if is_called { &CALLED } else { &COPIED };
             let mut attributes: Vec<String> = attributes.iter().map(|&it| it.to_owned()).collect();
-            if let (true, Some(straight)) = (is_called, straight(&definition, body::is_copied)) {
+            if let (true, Some(versions)) = (is_called, Lanewise::of(&definition, body::is_copied)) {
                 let variants = variants(symbol, definition.body.arguments.len());
                 attributes.push(format!("[\"{VARIANTS}\", {}]", Attribute::str(variants)));
-                called.push((symbol, straight));
+                self.vector_math.push((symbol, versions));
             }
             let name = name_of(symbol, is_called);
             library.define(&name, &definition, &attributes).map_err(|(_, reason)| of_library(reason))?;
@@ -117,45 +116,50 @@ impl<'t> Upstream<'t> {
             return Ok(());
         }
         self.convert(library, llvm)?;
-        let functions = wanted.iter().filter_map(|&(symbol, is_called)| llvm.function(&name_of(symbol, is_called)));
-        functions.for_each(|function| llvm.hide(function));
-        called.iter().for_each(|(symbol, straight)| self.declare_vectors(llvm, symbol, straight));
+        for &(symbol, is_called) in &wanted {
+            let Some(function) = llvm.function(&name_of(symbol, is_called)) else { continue };
+            if self.vector_math.iter().any(|(called, _)| is_called && *called == symbol) {
+                // Stays visible, so that LLVM keeps the function for vector versions.
+                declare_vectors(llvm, symbol, function, self.definitions.get(symbol)?.body.arguments.len());
+            } else {
+                llvm.hide(function);
+            }
+        }
         Ok(())
     }
 
     /// Defines the vector versions of math functions that the vectoriser has chosen, and returns
     /// them.
     pub(crate) fn add_vector_math(&mut self, llvm: &Module) -> Result<Vec<Val>, LoweringError> {
-        let declared = std::mem::take(&mut self.vector_math);
-        let chosen: Vec<_> = declared.into_iter().filter(|(name, _)| llvm.used_function(name).is_some()).collect();
-        if chosen.is_empty() {
-            return Ok(Vec::new());
+        let vector_math = std::mem::take(&mut self.vector_math);
+        let called: BTreeSet<_> = vector_math.iter().map(|(symbol, _)| *symbol).collect();
+        let mut library = Kernel::new(LIBRARY.name, self.target, called);
+        let mut names = Vec::new();
+        for (symbol, versions) in &vector_math {
+            for lanes in LANES {
+                let name = name_of_lanes(symbol, lanes);
+                if llvm.used_function(&name).is_some() {
+                    let function = versions.in_lanes(symbol, lanes);
+                    let written = library.define(&name, &function, &PURE.map(str::to_owned));
+                    written.map_err(|(_, reason)| of_library(reason))?;
+                    names.push(name);
+                }
+            }
         }
-        let mut library = Kernel::new(LIBRARY.name, self.target, false);
-        for (name, function) in &chosen {
-            let written = library.define(name, function, &PURE.map(str::to_owned));
-            written.map_err(|(_, reason)| of_library(reason))?;
+        for symbol in std::mem::take(&mut library.math) {
+            let definition = self.definitions.get(symbol)?;
+            entry::declaration(&mut library.text, &name_of(symbol, true), definition, &[]).map_err(of_library)?;
         }
-        self.convert(library, llvm)?;
-        let defined: Vec<Val> = chosen.iter().filter_map(|(name, _)| llvm.function(name)).collect();
+        if !names.is_empty() {
+            self.convert(library, llvm)?;
+        }
+        for function in vector_math.iter().filter_map(|(symbol, _)| llvm.function(&name_of(symbol, true))) {
+            llvm.hide(function);
+            llvm.remove_unused(function);
+        }
+        let defined: Vec<Val> = names.iter().filter_map(|name| llvm.function(name)).collect();
         defined.iter().for_each(|&function| llvm.hide(function));
         Ok(defined)
-    }
-
-    /// Declares a vector function for each number of lanes. The declarations do not come from MLIR,
-    /// because LLVM drops unused declarations when it links modules.
-    fn declare_vectors(&mut self, llvm: &Module, symbol: &str, straight: &Function) {
-        let Some(scalar) = llvm.function(&name_of(symbol, true)) else { return };
-        let element = llvm.type_of(llvm.parameter(scalar, 0));
-        for lanes in LANES {
-            let (name, vector) = (name_of_lanes(symbol, lanes), llvm.vector(element, lanes));
-            let parameters = vec![vector; straight.body.arguments.len()];
-            let function = llvm.add_function(&name, llvm.signature(vector, &parameters), true);
-            for attribute in ["nounwind", "willreturn", "memory"] {
-                llvm.add_attribute(function, u32::MAX, attribute, 0);
-            }
-            self.vector_math.push((name, of_lanes(straight, lanes)));
-        }
     }
 
     fn convert(&mut self, kernel: Kernel<'_>, llvm: &Module) -> Result<(), LoweringError> {
@@ -166,6 +170,20 @@ impl<'t> Upstream<'t> {
             text.push_str(&module.text());
         }
         module.link_into(llvm).map_err(failed)
+    }
+}
+
+/// Declares a vector function for each number of lanes. The declarations do not come from MLIR,
+/// because LLVM drops unused declarations when it links modules.
+fn declare_vectors(llvm: &Module, symbol: &str, scalar: Val, arguments: usize) {
+    let element = llvm.type_of(llvm.parameter(scalar, 0));
+    for lanes in LANES {
+        let vector = llvm.vector(element, lanes);
+        let signature = llvm.signature(vector, &vec![vector; arguments]);
+        let function = llvm.add_function(&name_of_lanes(symbol, lanes), signature, true);
+        for attribute in ["nounwind", "willreturn", "memory"] {
+            llvm.add_attribute(function, u32::MAX, attribute, 0);
+        }
     }
 }
 
@@ -180,31 +198,4 @@ fn not_converted(kernel: &str, op: Option<&Operation>, Unsupported(reason): Unsu
 
 fn of_library(reason: Unsupported) -> LoweringError {
     not_converted(LIBRARY.name, None, reason)
-}
-
-/// Returns a copy of a function of scalars that computes vectors of this many lanes.
-fn of_lanes(scalar: &Function, lanes: u32) -> Function {
-    let vector = |ty: &Type| match ty {
-        Type::Scalar(element) => Type::Vector([i64::from(lanes)].into(), *element),
-        other => other.clone(),
-    };
-    let mut function = scalar.clone();
-    function.types = function.types.iter().map(vector).collect();
-    function.results = function.results.iter().map(vector).collect();
-    for op in &mut function.body.operations {
-        if op.kind == OpKind::Constant {
-            let ty = vector(&scalar.types[op.result().number()]);
-            op.attributes.iter_mut().for_each(|(_, value)| *value = splat(value, ty.clone()));
-        }
-    }
-    function
-}
-
-/// Returns the constant vector whose lanes all have this value.
-fn splat(value: &Attribute, ty: Type) -> Attribute {
-    let bits = match value {
-        Attribute::Float(bits, _) => *bits,
-        other => other.as_integer().unwrap_or_default() as u64,
-    };
-    Attribute::Dense(ty.clone(), bits.to_le_bytes()[..ty.element().byte_size()].into())
 }

@@ -22,14 +22,12 @@ pub(super) struct Body<'b, 't, 's> {
     pub(super) source: &'s Function,
     values: Vec<Option<Val>>,
     pub(super) ids: Option<Ids<'b>>,
-    /// Number of lanes, if vectors represent the scalars of the source function.
-    pub(super) lanes: Option<u32>,
     current: Option<&'s Operation>,
 }
 
 impl<'b, 't, 's> Body<'b, 't, 's> {
     pub(super) fn new(translation: &'b mut Translation<'t>, source: &'s Function, ids: Option<Ids<'b>>) -> Self {
-        Body { translation, source, values: vec![None; source.types.len()], ids, lanes: None, current: None }
+        Body { translation, source, values: vec![None; source.types.len()], ids, current: None }
     }
 
     pub(super) fn llvm(&self) -> &Module {
@@ -53,8 +51,7 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
     }
 
     pub(super) fn type_of(&self, value: Value) -> Done<Ty> {
-        let ty = self.translation.type_of(self.source.type_of(value))?;
-        Ok(self.lanes.map_or(ty, |lanes| self.llvm().vector(ty, lanes)))
+        self.translation.type_of(self.source.type_of(value))
     }
 
     /// Writes the body, including the return of its results.
@@ -103,10 +100,7 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
             ReportAccess | ReportIndex | ReportTurn | ReportDivision => return self.report(op),
             Mma => return self.matrix_product(op),
             Wgmma => return self.tile_product(op),
-            Constant => {
-                let value = self.constant(op)?;
-                self.lanes.map_or(value, |lanes| self.llvm().splat(value, lanes))
-            }
+            Constant => self.constant(op)?,
             ThreadId | BlockId => self.id(op)?,
             Load if self.source.type_of(op.result()).as_tile().is_some() => self.load_tile(op)?,
             Load => self.load(op)?,

@@ -1,6 +1,4 @@
-//! Writes functions of the math library. Kernels inline these functions. If inlining would make a
-//! kernel too long, the kernel calls the functions instead, and the vector versions of the
-//! functions.
+//! Writes functions of the math library, which kernels copy or call.
 //!
 //! An attribute lists the names of the vector functions for LLVM's vectoriser. The vectoriser
 //! chooses the number of lanes. Before the vectoriser runs, vector functions are only declared.
@@ -14,25 +12,25 @@ use super::arith::is_by_element;
 use super::{Declared, Translation};
 use crate::error::LoweringError;
 use crate::llvm::{Ty, Val};
-use crate::math_versions::{LANES, LIBRARY, VARIANTS, name_of, name_of_lanes, straight, variants};
+use crate::math_lanes::Lanewise;
+use crate::math_versions::{LANES, LIBRARY, VARIANTS, name_of, name_of_lanes, variants};
 use crate::stages::StageError;
 
 /// LLVM's number of the attribute for functions that neither read nor write memory.
 const NO_MEMORY: u64 = 0;
 
-/// A declared vector version of a math function.
+/// A math function that kernels call, with declared vector versions.
 pub(super) struct VectorFunction {
-    name: String,
-    lanes: u32,
-    /// The scalar function that is computed in each lane.
-    scalar: Function,
+    symbol: &'static str,
+    scalar: Val,
+    versions: Lanewise,
 }
 
 impl Translation<'_> {
-    /// Returns the LLVM function for a symbol of the math library. The current kernel decides
-    /// between the called and the inlined version. Declares the function if necessary.
+    /// Returns the LLVM function for a symbol of the math library, which the current kernel calls or
+    /// copies. Declares the function if necessary.
     pub(super) fn math_function(&mut self, symbol: &'static str, parameters: &[Ty], results: &[Ty]) -> Declared {
-        let is_called = self.is_math_called;
+        let is_called = self.called.contains(symbol);
         if let Some(known) = self.math.get(&(symbol, is_called)) {
             return known.clone();
         }
@@ -55,9 +53,12 @@ impl Translation<'_> {
         for (symbol, is_called) in wanted {
             let Some(declared) = self.math.get(&(symbol, is_called)).cloned() else { continue };
             let lowered = self.definitions.get(symbol)?.clone();
-            self.define_math(&lowered, &declared, None)?;
-            if let (true, Some(straight)) = (is_called, straight(&lowered, is_by_element)) {
-                self.declare_vectors(&straight, symbol, &declared);
+            self.define_math(&lowered, &declared)?;
+            if let (true, Some(versions)) = (is_called, Lanewise::of(&lowered, is_by_element)) {
+                self.declare_vectors(symbol, &declared, lowered.body.arguments.len());
+                // Keeps the scalar function for vector versions, if they are defined later.
+                self.llvm.show(declared.function);
+                self.vector_math.push(VectorFunction { symbol, scalar: declared.function, versions });
             }
         }
         Ok(())
@@ -67,31 +68,32 @@ impl Translation<'_> {
     /// them.
     pub(crate) fn add_vector_math(&mut self) -> Result<Vec<Val>, LoweringError> {
         let mut defined = Vec::new();
-        for VectorFunction { name, lanes, scalar } in std::mem::take(&mut self.vector_math) {
-            let Some(function) = self.llvm.used_function(&name) else { continue };
-            self.llvm.hide(function);
-            let declared = Declared { function, signature: self.llvm.void(), results: 1 };
-            self.define_math(&scalar, &declared, Some(lanes))?;
-            defined.push(function);
+        for VectorFunction { symbol, scalar, versions } in std::mem::take(&mut self.vector_math) {
+            self.called = BTreeSet::from([symbol]);
+            for lanes in LANES {
+                let Some(function) = self.llvm.used_function(&name_of_lanes(symbol, lanes)) else { continue };
+                self.llvm.hide(function);
+                let declared = Declared { function, signature: self.llvm.void(), results: 1 };
+                self.define_math(&versions.in_lanes(symbol, lanes), &declared)?;
+                defined.push(function);
+            }
+            self.llvm.hide(scalar);
+            self.llvm.remove_unused(scalar);
         }
         Ok(defined)
     }
 
     /// Declares a vector function for each number of lanes. Attaches the names of these functions
     /// to the scalar function for the vectoriser.
-    fn declare_vectors(&mut self, scalar: &Function, symbol: &str, declared: &Declared) {
+    fn declare_vectors(&mut self, symbol: &str, declared: &Declared, arguments: usize) {
         let llvm = &self.llvm;
         let element = llvm.type_of(llvm.parameter(declared.function, 0));
         for lanes in LANES {
             let vector = llvm.vector(element, lanes);
-            let parameters = vec![vector; scalar.body.arguments.len()];
-            let name = name_of_lanes(symbol, lanes);
-            let function = llvm.add_function(&name, llvm.signature(vector, &parameters), true);
-            self.mark_pure(function);
-            self.vector_math.push(VectorFunction { name, lanes, scalar: scalar.clone() });
+            let signature = llvm.signature(vector, &vec![vector; arguments]);
+            self.mark_pure(llvm.add_function(&name_of_lanes(symbol, lanes), signature, true));
         }
-        let variants = variants(symbol, scalar.body.arguments.len());
-        llvm.add_string_attribute(declared.function, VARIANTS, &variants);
+        llvm.add_string_attribute(declared.function, VARIANTS, &variants(symbol, arguments));
     }
 
     fn mark_pure(&self, function: Val) {
@@ -99,14 +101,8 @@ impl Translation<'_> {
         flags.iter().for_each(|&(name, value)| self.llvm.add_attribute(function, u32::MAX, name, value));
     }
 
-    fn define_math(
-        &mut self,
-        function: &Function,
-        declared: &Declared,
-        lanes: Option<u32>,
-    ) -> Result<(), LoweringError> {
+    fn define_math(&mut self, function: &Function, declared: &Declared) -> Result<(), LoweringError> {
         let target = self.target;
-        self.define(function, declared, lanes)
-            .map_err(|(op, reason)| StageError::new(op, reason).in_kernel(&LIBRARY, target))
+        self.define(function, declared).map_err(|(op, reason)| StageError::new(op, reason).in_kernel(&LIBRARY, target))
     }
 }

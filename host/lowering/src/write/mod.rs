@@ -14,7 +14,7 @@ mod simulator;
 mod tile;
 mod vector;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fusebox_core::ir::{Function, Operation};
 
@@ -48,8 +48,8 @@ pub(crate) struct Translation<'t> {
     /// Vector functions that are declared. The bodies of these functions are written after the
     /// vectoriser has run.
     vector_math: Vec<VectorFunction>,
-    /// Whether the current kernel calls math functions instead of inlining them.
-    is_math_called: bool,
+    /// The math functions that the current kernel calls. The kernel copies all others.
+    called: BTreeSet<&'static str>,
     /// Locations of operations that report to the simulator.
     pub(crate) sites: Vec<String>,
     /// Whether the current kernel has non-temporal stores.
@@ -102,7 +102,7 @@ impl<'t> Translation<'t> {
             math: BTreeMap::new(),
             definitions: Definitions::new(target),
             vector_math: Vec::new(),
-            is_math_called: false,
+            called: BTreeSet::new(),
             sites: Vec::new(),
             past_caches: false,
             tile_shape: None,
@@ -125,7 +125,7 @@ impl<'t> Translation<'t> {
         self.own.clear();
         self.tile_shape = None;
         self.origins = facts.origins.cloned().unwrap_or_default();
-        self.is_math_called = self.definitions.are_called(kernel)?;
+        self.called = self.definitions.called(kernel)?;
         for callee in &callees {
             self.declare(callee).map_err(|reason| failed((None, reason)))?;
         }
@@ -140,7 +140,7 @@ impl<'t> Translation<'t> {
         for callee in callees {
             let Some(declared) = self.own.get(&callee.name).cloned() else { continue };
             self.llvm.begin_lines(declared.function, &callee.name);
-            self.define(callee, &declared, None).map_err(failed)?;
+            self.define(callee, &declared).map_err(failed)?;
         }
         self.llvm.end_lines();
         Ok(())
@@ -171,12 +171,11 @@ impl<'t> Translation<'t> {
         self.callees.insert(facts.name.to_owned(), callee);
     }
 
-    /// Writes a function's body. With `lanes`, replaces each scalar by a vector of this many lanes.
-    fn define<'s>(&mut self, function: &'s Function, declared: &Declared, lanes: Option<u32>) -> Outcome<'s> {
+    /// Writes a function's body.
+    fn define<'s>(&mut self, function: &'s Function, declared: &Declared) -> Outcome<'s> {
         let start = self.llvm.add_block(declared.function);
         self.llvm.position_at_end(start);
         let mut body = Body::new(self, function, None);
-        body.lanes = lanes;
         for (position, &argument) in function.body.arguments.iter().enumerate() {
             let parameter = body.llvm().parameter(declared.function, position);
             body.bind(argument, parameter);

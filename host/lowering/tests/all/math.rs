@@ -12,7 +12,7 @@ use crate::jit::{
 use fusebox_core::builder::Abilities;
 use fusebox_core::ir::{OpKind, verify};
 use fusebox_core::random::SplitMix64;
-use fusebox_lowering::{NoStages, Stage, Target, math};
+use fusebox_lowering::{Lowering, NoStages, Stage, Target, math};
 
 /// Number of arguments that a block processes.
 const CHUNK: usize = 1 << 16;
@@ -386,6 +386,45 @@ fn f32_functions_become_vector_code() {
         contains_in_order(optimised, &["x float> "]);
         let scalar_call = optimised.lines().find(|line| line.contains("call float") || line.contains("call double"));
         assert_eq!(scalar_call, None, "{operation}");
+    }
+}
+
+/// Returns a kernel that applies an operation to f64 elements.
+fn of_doubles(operation: &str, operands: usize, count: u64) -> KernelSource {
+    let (values, types) = (["%x0", "%x1"][..operands].join(", "), vec!["f64"; operands].join(", "));
+    let body = format!("%r = \"{operation}\"({values}) : ({types}) -> f64\n");
+    elementwise::kernel("doubles", &[("f64", 8); 2], ("f64", 8), count, &body)
+}
+
+#[test]
+fn vectors_of_rare_arguments_have_the_bits_of_scalars() {
+    const COUNT: usize = 61;
+    // Vectors without rare arguments, with one, and with several. The rare arguments, and the rare
+    // quotients, need loops.
+    let rare = |at: usize| at > 24 && at.is_multiple_of(5);
+    let left: Vec<f64> =
+        (0..COUNT).map(|at| if rare(at) { 1e300 / at as f64 } else { at as f64 * 0.3 - 7.0 }).collect();
+    let right: Vec<f64> = (0..COUNT).map(|at| at as f64 * 0.01 + 0.7).collect();
+    for (operation, operands) in [("math.sin", 1), ("math.cos", 1), ("math.tan", 1), ("arith.remf", 2)] {
+        for lowering in Lowering::ALL {
+            let target = Target::cpu().with_lowering(lowering);
+            let results = |length: usize| {
+                let kernel = of_doubles(operation, operands, length as u64);
+                let code = compile(std::slice::from_ref(&kernel), &target, &mut NoStages);
+                let object = object(code.unwrap_or_else(|error| panic!("{error}")));
+                let chunks = left.chunks(length).zip(right.chunks(length));
+                let of_chunk = |(left, right)| {
+                    let mut buffers = [Buffer::of(left), Buffer::of(right), Buffer::of(&vec![0f64; length])];
+                    run(&object, &kernel.entry, &mut buffers, 0, kernel.launch.blocks as i64);
+                    buffers[2].values::<u64>()
+                };
+                chunks.flat_map(of_chunk).collect::<Vec<u64>>()
+            };
+            assert_eq!(results(COUNT), results(1), "{operation}, {lowering:?}");
+        }
+        let stages = stages_of(&of_doubles(operation, operands, COUNT as u64), &Target::cpu());
+        let (_, stages) = stages.unwrap_or_else(|error| panic!("{error}"));
+        contains_in_order(stages.get(Stage::Llvm), &["x double> @fusebox_", "_f64.called.x"]);
     }
 }
 
