@@ -21,11 +21,8 @@ use num_complex::Complex;
 use rustfft::{Fft, FftDirection, FftPlanner};
 
 use super::lines::{LineTransform, TransformReal};
+use super::method::has_only_fast_factors;
 use crate::{RoutineError, scratch as reserve};
-
-/// Largest prime factor for which `rustfft` has transforms with AVX. If a length has only such
-/// factors, a complex transform of the whole line is faster.
-const LARGEST_FAST_FACTOR: usize = 11;
 
 /// Transform of a real line of odd length `n`. The result is that of
 /// [`FromRealLine`](super::lines::FromRealLine).
@@ -225,14 +222,6 @@ impl<T: TransformReal> InterleavedLine<T> {
             }
         }
     }
-}
-
-fn has_only_fast_factors(length: usize) -> bool {
-    (3..=LARGEST_FAST_FACTOR).fold(length, |rest, factor| {
-        std::iter::successors(Some(rest), |rest| rest.is_multiple_of(factor).then(|| rest / factor))
-            .last()
-            .unwrap_or(rest)
-    }) == 1
 }
 
 /// Returns the largest divisor of `n` that is at most the root of `n`, or `None` if that is 1.

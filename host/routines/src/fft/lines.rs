@@ -40,7 +40,26 @@ pub(super) trait LineTransform: Sync {
     /// before and after the transform.
     fn scratch(&self) -> Result<Self::Scratch, RoutineError>;
 
+    /// Returns the number of lines that are computed together.
+    fn together(&self) -> usize {
+        1
+    }
+
     fn transform(&self, input: &[Self::Input], output: &mut [Self::Output], scratch: &mut Self::Scratch);
+
+    /// Transforms lines that start `distance` elements apart to adjacent lines.
+    fn transform_lines(
+        &self,
+        input: &[Self::Input],
+        distance: usize,
+        output: &mut [Self::Output],
+        scratch: &mut Self::Scratch,
+    ) {
+        let (read, written) = self.lengths();
+        for (input, output) in input.chunks(distance).zip(output.chunks_exact_mut(written)) {
+            self.transform(&input[..read], output, scratch);
+        }
+    }
 }
 
 /// Transform of a complex line to a complex line of equal length.

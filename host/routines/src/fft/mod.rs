@@ -1,12 +1,17 @@
 //! Fourier transforms over the last one to three dimensions of an array.
 //!
 //! The crates `rustfft` and `realfft` transform single lines, which are sequences of elements along
-//! one dimension. The shape determines which lines a thread transforms together, and the result of
-//! a line does not depend on other lines. So the bits of a result do not depend on the number of
+//! one dimension. If a line would fill vector registers badly, several lines are transformed at once
+//! (`lanes.rs`). The shape determines which lines a thread transforms together, and the result of a
+//! line does not depend on other lines. So the bits of a result do not depend on the number of
 //! threads.
 
+mod complex;
+mod in_lanes;
 mod interleaved;
+mod lanes;
 mod lines;
+mod method;
 mod pass;
 mod real;
 
@@ -18,7 +23,9 @@ use fusebox_core::hlo::{ElementType, FftType, Op};
 use num_complex::Complex;
 
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut, scratch};
-use lines::{ComplexLine, CopiedLine, TransformReal};
+use complex::OfComplex;
+use lanes::Element;
+use lines::{CopiedLine, TransformReal};
 use pass::rotate;
 use real::{FromReal, ToReal};
 
@@ -33,15 +40,16 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     // A plan for long lines is large. A result without elements needs no plan, so the length 0
     // replaces its lengths.
     let lengths = if result.element_count() == 0 { vec![0] } else { lengths };
+    let count = operand.element_count().max(result.element_count()) as usize;
     Ok(match operand.element_type {
-        ElementType::F32 | ElementType::C64 => Box::new(FourierTransform::<f32>::new(*kind, lengths)),
-        ElementType::F64 | ElementType::C128 => Box::new(FourierTransform::<f64>::new(*kind, lengths)),
+        ElementType::F32 | ElementType::C64 => Box::new(FourierTransform::<f32>::new(*kind, lengths, count)),
+        ElementType::F64 | ElementType::C128 => Box::new(FourierTransform::<f64>::new(*kind, lengths, count)),
         ty => return Err(Unsupported::new(format!("Fourier transforms of {ty}"))),
     })
 }
 
 /// A transform of arrays of one shape.
-struct FourierTransform<T> {
+struct FourierTransform<T: Element> {
     kind: FftType,
     lengths: Vec<usize>,
     passes: TransformPasses<T>,
@@ -51,35 +59,41 @@ struct FourierTransform<T> {
 }
 
 /// The transforms of all passes, one per transformed dimension.
-enum TransformPasses<T> {
+enum TransformPasses<T: Element> {
     /// No transform, because a dimension has length zero.
     None,
-    Complex(Vec<ComplexLine<T>>),
+    Complex(Vec<OfComplex<T>>),
     FromReal {
         last: FromReal<T>,
-        others: Vec<ComplexLine<T>>,
+        others: Vec<OfComplex<T>>,
         half: usize,
     },
     ToReal {
-        others: Vec<ComplexLine<T>>,
+        others: Vec<OfComplex<T>>,
         last: ToReal<T>,
         half: usize,
     },
 }
 
-impl<T: TransformReal> FourierTransform<T> {
-    fn new(kind: FftType, lengths: Vec<usize>) -> Self {
-        FourierTransform { kind, passes: TransformPasses::new(kind, &lengths), lengths, between: Mutex::default() }
+impl<T: Element> FourierTransform<T> {
+    /// `count` is the number of real or complex elements of the array.
+    fn new(kind: FftType, lengths: Vec<usize>, count: usize) -> Self {
+        FourierTransform {
+            kind,
+            passes: TransformPasses::new(kind, &lengths, count),
+            lengths,
+            between: Mutex::default(),
+        }
     }
 }
 
-impl<T> Debug for FourierTransform<T> {
+impl<T: Element> Debug for FourierTransform<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {:?}", self.kind, self.lengths)
     }
 }
 
-impl<T: TransformReal> Routine for FourierTransform<T> {
+impl<T: Element> Routine for FourierTransform<T> {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
         let ([input], [output]) = (arguments, results) else {
             return Err(RoutineError::Buffer);
@@ -96,20 +110,23 @@ impl<T: TransformReal> Routine for FourierTransform<T> {
     }
 }
 
-impl<T: TransformReal> TransformPasses<T> {
-    fn new(kind: FftType, lengths: &[usize]) -> Self {
+impl<T: Element> TransformPasses<T> {
+    fn new(kind: FftType, lengths: &[usize], count: usize) -> Self {
         let (Some((&last, others)), false) = (lengths.split_last(), lengths.contains(&0)) else {
             return TransformPasses::None;
         };
-        let complex = |lengths: &[usize], inverse| lengths.iter().map(|&n| ComplexLine::new(n, inverse)).collect();
-        let half = last / 2 + 1;
+        let complex =
+            |lengths: &[usize], inverse| lengths.iter().map(|&n| OfComplex::new(n, count / n, inverse)).collect();
+        let (half, lines) = (last / 2 + 1, count / last);
         match kind {
             FftType::Fft => TransformPasses::Complex(complex(lengths, false)),
             FftType::Ifft => TransformPasses::Complex(complex(lengths, true)),
             FftType::Rfft => {
-                TransformPasses::FromReal { last: FromReal::new(last), others: complex(others, false), half }
+                TransformPasses::FromReal { last: FromReal::new(last, lines), others: complex(others, false), half }
             }
-            FftType::Irfft => TransformPasses::ToReal { others: complex(others, true), last: ToReal::new(last), half },
+            FftType::Irfft => {
+                TransformPasses::ToReal { others: complex(others, true), last: ToReal::new(last, lines), half }
+            }
         }
     }
 
@@ -167,15 +184,15 @@ fn sized<T: TransformReal>(memory: &mut Vec<Complex<T>>, count: usize) -> Result
 }
 
 /// Returns the product of the lengths of the transformed dimensions.
-fn product<T: TransformReal>(lines: &[ComplexLine<T>]) -> usize {
-    lines.iter().map(ComplexLine::length).product()
+fn product<T: Element>(lines: &[OfComplex<T>]) -> usize {
+    lines.iter().map(OfComplex::length).product()
 }
 
 /// Transforms all dimensions `lines…` of an array of shape `(batch, lines…, inner)`. The output has
 /// the shape `(batch, inner, lines…)`. If there is more than one dimension to transform, `between`
 /// must be as long as the output.
-fn rotations<T: TransformReal>(
-    lines: &[ComplexLine<T>],
+fn rotations<T: Element>(
+    lines: &[OfComplex<T>],
     inner: usize,
     input: &[Complex<T>],
     output: &mut [Complex<T>],
@@ -192,7 +209,7 @@ fn rotations<T: TransformReal>(
             (_, true) => (&*between, &mut *output),
             (_, false) => (&*output, &mut *between),
         };
-        rotate(line, whole / line.length(), from, to, workers)?;
+        line.run(whole / line.length(), from, to, workers)?;
     }
     Ok(())
 }

@@ -43,14 +43,11 @@ fn rows<L: LineTransform>(
     workers: &dyn Workers,
 ) -> Result<(), RoutineError> {
     let (read, written) = line.lengths();
-    let lines = (PART / written).max(1);
+    let lines = (PART / written).max(1).next_multiple_of(line.together());
     let parts = input.chunks(lines * read).zip(output.chunks_mut(lines * written));
     let scratch_pool = ScratchPool::new(|| line.scratch());
     try_for_each(workers, parts.collect(), |(input, output)| {
-        scratch_pool.with(|scratch| {
-            let lines = input.chunks_exact(read).zip(output.chunks_exact_mut(written));
-            lines.for_each(|(input, output)| line.transform(input, output, scratch));
-        })
+        scratch_pool.with(|scratch| line.transform_lines(input, read, output, scratch))
     })
 }
 
@@ -80,9 +77,7 @@ fn columns<L: LineTransform>(
                 let first = first + block * BLOCK;
                 let lines = output.len() / written;
                 gather(input, inner, first..first + lines, gathered, distance);
-                for (input, output) in gathered.chunks(distance).zip(output.chunks_exact_mut(written)) {
-                    line.transform(&input[..read], output, scratch);
-                }
+                line.transform_lines(gathered, distance, output, scratch);
             }
         })
     })

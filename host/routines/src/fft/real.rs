@@ -1,23 +1,35 @@
-//! Transforms between real and complex lines. The length of the lines determines the method.
+//! Transforms between real and complex lines. Length and number of the lines determine the method.
 
 use num_complex::Complex;
 
+use super::in_lanes::InLanes;
 use super::interleaved::{InterleavedFromReal, InterleavedToReal};
-use super::lines::{FromRealLine, ToRealLine, TransformReal};
+use super::lanes::{Element, LanesOf};
+use super::lines::{FromRealLine, ToRealLine};
+use super::method::suits_real_lanes;
 use super::pass::rotate;
 use crate::{RoutineError, Workers};
 
-/// Transform of real lines, by the method that suits their length.
-pub(super) enum FromReal<T> {
+/// Transform of real lines, by the method that suits their length and number.
+pub(super) enum FromReal<T: Element> {
     Interleaved(InterleavedFromReal<T>),
+    InterleavedInLanes(InLanes<InterleavedFromReal<LanesOf<T>>>),
     Whole(FromRealLine<T>),
+    WholeInLanes(InLanes<FromRealLine<LanesOf<T>>>),
 }
 
-impl<T: TransformReal> FromReal<T> {
-    pub fn new(length: usize) -> Self {
-        match InterleavedFromReal::new(length) {
-            Some(line) => FromReal::Interleaved(line),
-            None => FromReal::Whole(FromRealLine::new(length)),
+impl<T: Element> FromReal<T> {
+    /// Plans the transform of `lines` lines.
+    pub fn new(length: usize, lines: usize) -> Self {
+        let in_lanes = suits_real_lanes::<T>(length, lines);
+        if in_lanes && let Some(line) = InterleavedFromReal::new(length) {
+            FromReal::InterleavedInLanes(InLanes(line))
+        } else if in_lanes {
+            FromReal::WholeInLanes(InLanes(FromRealLine::new(length)))
+        } else if let Some(line) = InterleavedFromReal::new(length) {
+            FromReal::Interleaved(line)
+        } else {
+            FromReal::Whole(FromRealLine::new(length))
         }
     }
 
@@ -25,22 +37,33 @@ impl<T: TransformReal> FromReal<T> {
     pub fn run(&self, input: &[T], output: &mut [Complex<T>], workers: &dyn Workers) -> Result<(), RoutineError> {
         match self {
             FromReal::Interleaved(line) => rotate(line, 1, input, output, workers),
+            FromReal::InterleavedInLanes(line) => rotate(line, 1, input, output, workers),
             FromReal::Whole(line) => rotate(line, 1, input, output, workers),
+            FromReal::WholeInLanes(line) => rotate(line, 1, input, output, workers),
         }
     }
 }
 
-/// Inverse transform to real lines, by the method that suits their length.
-pub(super) enum ToReal<T> {
+/// Inverse transform to real lines, by the method that suits their length and number.
+pub(super) enum ToReal<T: Element> {
     Interleaved(InterleavedToReal<T>),
+    InterleavedInLanes(InLanes<InterleavedToReal<LanesOf<T>>>),
     Whole(ToRealLine<T>),
+    WholeInLanes(InLanes<ToRealLine<LanesOf<T>>>),
 }
 
-impl<T: TransformReal> ToReal<T> {
-    pub fn new(length: usize) -> Self {
-        match InterleavedToReal::new(length) {
-            Some(line) => ToReal::Interleaved(line),
-            None => ToReal::Whole(ToRealLine::new(length)),
+impl<T: Element> ToReal<T> {
+    /// Plans the transform to `lines` lines.
+    pub fn new(length: usize, lines: usize) -> Self {
+        let in_lanes = suits_real_lanes::<T>(length, lines);
+        if in_lanes && let Some(line) = InterleavedToReal::new(length) {
+            ToReal::InterleavedInLanes(InLanes(line))
+        } else if in_lanes {
+            ToReal::WholeInLanes(InLanes(ToRealLine::new(length)))
+        } else if let Some(line) = InterleavedToReal::new(length) {
+            ToReal::Interleaved(line)
+        } else {
+            ToReal::Whole(ToRealLine::new(length))
         }
     }
 
@@ -54,7 +77,9 @@ impl<T: TransformReal> ToReal<T> {
     ) -> Result<(), RoutineError> {
         match self {
             ToReal::Interleaved(line) => rotate(line, inner, input, output, workers),
+            ToReal::InterleavedInLanes(line) => rotate(line, inner, input, output, workers),
             ToReal::Whole(line) => rotate(line, inner, input, output, workers),
+            ToReal::WholeInLanes(line) => rotate(line, inner, input, output, workers),
         }
     }
 }

@@ -105,6 +105,10 @@ fn shapes() -> Vec<(usize, Vec<usize>)> {
     let lines = (1..=70).chain([97, 127, 128, 143, 187, 210, 251, 256, 343, 509, 512, 1000, 1001, 1009, 1024, 2003]);
     let mut shapes: Vec<_> = lines.map(|n| (3, vec![n])).collect();
     shapes.extend([(40, vec![300]), (2000, vec![7])]);
+    // Lengths whose lines are computed several at a time, with numbers of lines that fill no vector
+    // or leave lanes unused.
+    shapes.extend([13, 26, 143, 169, 221, 442, 899, 2197].map(|n| (5, vec![n])));
+    shapes.extend([(4, vec![17]), (6, vec![34]), (700, vec![13]), (2, vec![169, 3]), (2, vec![26, 221])]);
     let planes = [[1, 1], [2, 3], [3, 1], [1, 5], [16, 16], [17, 33], [40, 31], [64, 2], [5, 100]];
     shapes.extend(planes.iter().flat_map(|p| [1, 3].map(|batch| (batch, p.to_vec()))));
     shapes.extend([[1, 1, 1], [2, 3, 4], [8, 8, 8], [5, 17, 9], [33, 2, 6]].map(|c| (2, c.to_vec())));
@@ -162,6 +166,30 @@ fn to_real(x: &[ComplexPair], lengths: &[usize], half: usize) -> Vec<ComplexPair
     };
     let whole: Vec<ComplexPair> = x.chunks(half).flat_map(|line| (0..last).map(|k| element(line, k))).collect();
     direct(&whole, last, 1, true).iter().map(|z| (z.0, 0.0)).collect()
+}
+
+#[test]
+fn a_line_does_not_depend_on_other_lines() {
+    let mut random = Random(8);
+    for kind in [FftType::Fft, FftType::Ifft, FftType::Rfft, FftType::Irfft] {
+        for length in [16, 26, 143, 221] {
+            let [input, output] = match kind {
+                FftType::Fft | FftType::Ifft => [2 * length; 2],
+                FftType::Rfft => [length, 2 * (length / 2 + 1)],
+                FftType::Irfft => [2 * (length / 2 + 1), length],
+            };
+            let values: Vec<f64> = (0..6 * input).map(|_| random.signed()).collect();
+            let mut with_nan = values.clone();
+            with_nan[2 * input..3 * input].fill(f64::NAN);
+            for double in [false, true] {
+                let [found, beside_nan] = [&values, &with_nan].map(|x| run(kind, &[length], double, x, 6, 2));
+                let lines = found.chunks(output).zip(beside_nan.chunks(output)).enumerate();
+                for (number, (line, beside_nan)) in lines.filter(|(number, _)| *number != 2) {
+                    assert_eq!(line, beside_nan, "{kind} of {length}, double {double}, line {number}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
