@@ -8,11 +8,12 @@
 //!
 //! The power of two is the product of two factors, so that results overflow to infinity and
 //! underflow to subnormals correctly. The second factor is one of two constants, selected by the
-//! sign of `x`. The first factor is then a normal number. Results that underflow to zero are
-//! selected, not computed. A product that underflows takes processors a hundred times longer, and a
-//! softmax with a mask would compute many of these products.
+//! sign of `x`. The first factor is then a normal number. If the target flushes subnormal f32 to
+//! zero, `n` is added to the exponent's bits instead. Results that underflow to zero are selected,
+//! not computed. A product that underflows takes processors a hundred times longer, and a softmax
+//! with a mask would compute many of these products.
 
-use fusebox_core::builder::Term;
+use fusebox_core::builder::{IntPredicate, Term};
 
 /// Coefficients of `(e^r - 1 - r) / r²` on |r| ≤ ln 2 / 2, for [`exp`] in f32. The error of e^r is
 /// 2^-28.
@@ -127,7 +128,30 @@ impl<'f> TwoFactors<'f> {
     }
 }
 
+/// Multiplies `x`, a number between 1/2 and 2, by 2^n for the `n` in the low bits of `shifted`. Adds
+/// `n` to the bits of the exponent. These bits become those of infinity if `n` is 128. For `n` below
+/// -126 the result is undefined. `argument` is finite, or NaN if the result is NaN.
+fn scale_bits<'f>(x: Term<'f>, shifted: Term<'f>, argument: Term<'f>) -> Term<'f> {
+    let bits = x.to_bits() + shifted.to_bits().shli(23_i64);
+    let infinity = bits.integer(0x7f80_0000);
+    let bounded = bits.cmpi(IntPredicate::Sgt, infinity).select(infinity, bits);
+    argument.mul_add(0.0, bounded.to_float())
+}
+
+/// Whether [`scale_bits`] computes exponentials of `x`. AVX2 cannot compare f64 as integers.
+fn scales_bits(x: Term<'_>) -> bool {
+    x.is_f32() && x.has_flushing() && x.has_fma()
+}
+
 pub fn exp(x: Term<'_>) -> Term<'_> {
+    if scales_bits(x) {
+        // The least f32 whose exponential is a normal number.
+        let counts = x.not_below(f64::from(-87.336_54_f32));
+        let x = counts.select(x.at_most(89.0), x.number(0.0));
+        let Reduced { shifted, r } = reduce(x);
+        let result = r.polynomial(&EXP_TAIL_F32).mul_add(r, 1.0).mul_add(r, 1.0);
+        return counts.select(scale_bits(result, shifted, x), x.number(0.0));
+    }
     let counts = x.not_below(x.choose(-104.0, -746.0));
     let power = TwoFactors::by_sign(x);
     let x = counts.select(x.at_most(x.choose(89.0, 710.0)), x.number(0.0));
@@ -138,6 +162,13 @@ pub fn exp(x: Term<'_>) -> Term<'_> {
 }
 
 pub fn exp2(x: Term<'_>) -> Term<'_> {
+    if scales_bits(x) {
+        let counts = x.not_below(-126.0);
+        let x = counts.select(x.at_most(128.0), x.number(0.0));
+        let shifted = x + rounder(x);
+        let result = exp2_of_remainder(x - (shifted - rounder(x)));
+        return counts.select(scale_bits(result, shifted, x), x.number(0.0));
+    }
     let counts = x.not_below(x.choose(-150.0, -1075.0));
     let power = TwoFactors::by_sign(x);
     let x = counts.select(x.at_most(x.choose(129.0, 1025.0)), x.number(0.0));
