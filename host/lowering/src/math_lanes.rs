@@ -13,6 +13,8 @@ use std::collections::HashMap;
 
 use fusebox_core::ir::{Attribute, Combination, Function, OpKind, Operation, Region, Scalar, Type, Value};
 
+use crate::stages::is_division;
+
 /// Whether a function contains a loop.
 pub(crate) fn has_loops(function: &Function) -> bool {
     function.body.operations.iter().any(contains_loop)
@@ -36,8 +38,7 @@ impl Lanewise {
         straight.operations.push(Operation::new(OpKind::Return, results, Vec::new()));
         let works_by_lane = |op: &Operation| match op.kind {
             OpKind::Constant | OpKind::Return => true,
-            OpKind::DivSI | OpKind::DivUI | OpKind::RemSI | OpKind::RemUI => false,
-            kind => is_by_element(kind),
+            kind => is_by_element(kind) && !is_division(kind),
         };
         let Straight { types, operations, .. } = straight;
         operations.iter().all(works_by_lane).then(|| {

@@ -38,7 +38,7 @@ const COMBINE: &str = "instcombine<max-iterations=1;no-verify-fixpoint>";
 const VECTORISED: &str = "vector-combine,infer-alignment,div-rem-pairs,\
 simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;keep-loops;speculate-blocks;simplify-cond-branch>";
 
-/// Pipeline for the vector versions of math functions, which have no loops.
+/// Pipeline for the vector versions of math functions, which have no loops of their own.
 pub(crate) const STRAIGHT: &str = "early-cse,instcombine<max-iterations=1;no-verify-fixpoint>";
 
 /// Passes over a module, in LLVM's notation.

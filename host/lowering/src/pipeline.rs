@@ -228,9 +228,9 @@ fn generate(
     batch.llvm().verify().map_err(LoweringError::Llvm)?;
     if stages.optimises() {
         optimised(batch.llvm(), machine, &info.passes).map_err(LoweringError::Llvm)?;
-        for function in batch.add_vector_math()? {
-            machine.optimize_function(batch.llvm(), function, optimize::STRAIGHT).map_err(LoweringError::Llvm)?;
-        }
+    }
+    for function in batch.add_vector_math()? {
+        machine.optimize_function(batch.llvm(), function, optimize::STRAIGHT).map_err(LoweringError::Llvm)?;
     }
     let module = batch.llvm();
     if stages.wants(Stage::Llvm) {

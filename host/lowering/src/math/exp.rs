@@ -128,9 +128,9 @@ impl<'f> TwoFactors<'f> {
     }
 }
 
-/// Multiplies `x`, a number between 1/2 and 2, by 2^n for the `n` in the low bits of `shifted`. Adds
-/// `n` to the bits of the exponent. These bits become those of infinity if `n` is 128. For `n` below
-/// -126 the result is undefined. `argument` is finite, or NaN if the result is NaN.
+/// Multiplies `x`, a number between 1/2 and 2, by 2^n for the `n` in the low bits of `shifted`.
+/// Adds `n` to the bits of the exponent. These bits become those of infinity if `n` is 128. For `n`
+/// below -126 the result is undefined. `argument` is finite, or NaN if the result is NaN.
 fn scale_bits<'f>(x: Term<'f>, shifted: Term<'f>, argument: Term<'f>) -> Term<'f> {
     let bits = x.to_bits() + shifted.to_bits().shli(23_i64);
     let infinity = bits.integer(0x7f80_0000);

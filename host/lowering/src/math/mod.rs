@@ -2,8 +2,8 @@
 //! `arith` operations, and `math` operations with an exact instruction.
 //!
 //! Most functions are straight-line code, so that LLVM vectorises loops over them after inlining.
-//! Only `fmod` and large angles need a loop or a branch; `math_lanes.rs` has their vector versions. The library uses neither libm nor
-//! libdevice. README.md lists methods and measured errors.
+//! Only `fmod` and large angles need a loop or a branch (`math_lanes.rs`: their vector versions).
+//! The library uses neither libm nor libdevice. README.md lists methods and measured errors.
 
 // Coefficients are results of a fit. Some are close to a named constant only by chance.
 #![allow(clippy::approx_constant, clippy::excessive_precision)]

@@ -2,10 +2,10 @@
 //!
 //! * cpu targets with FMA: f32 operands are divided in f64, with digits of 28 bits. For f64
 //!   operands, a quotient below 2^52 is rounded to an integer `n`, and `x - n y` is exact.
-//! * Other targets, and larger quotients of f64 operands: both operands are integers times powers of
-//!   two, `|x| = m 2^e` and `|y| = n 2^g`. The remainder is `(m 2^(e-g) mod n) 2^g`. `2^(e-g)` is
-//!   split into several factors. A loop multiplies by one factor per iteration, so that each product
-//!   fits 64 bits. The loop ends immediately if the exponents are close.
+//! * Other targets, and larger quotients of f64 operands: both operands are integers times powers
+//!   of two, `|x| = m 2^e` and `|y| = n 2^g`. The remainder is `(m 2^(e-g) mod n) 2^g`. `2^(e-g)`
+//!   is split into several factors. A loop multiplies by one factor per iteration, so that each
+//!   product fits 64 bits. The loop ends immediately if the exponents are close.
 
 use super::exp::{power_of_two, rounder};
 use fusebox_core::builder::{Scalar, Term};

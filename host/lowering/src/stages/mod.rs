@@ -31,6 +31,7 @@ use fusebox_core::indexing::IndexingMap;
 use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Place, Type, Value};
 
 pub(crate) use fusebox_core::ir::operations::Form;
+pub(crate) use indices::is_division;
 pub(crate) use rewrite::Stage;
 
 use crate::Stage as Step;

@@ -10,9 +10,10 @@
 //! MLIR has no conversion for the operations of `xla_gpu`. This folder writes them as operations of
 //! the dialect `llvm`. All other operations stay as they are.
 //!
-//! The lowering shares with `write` only hints for LLVM (`hints.rs`) and the choice between copied
-//! and called math functions (`math_versions.rs`). So a fault in one of the two lowerings shows as
-//! a difference between their results.
+//! The lowering shares with `write` only hints for LLVM (`hints.rs`), the choice between copied and
+//! called math functions (`math_versions.rs`), and the kernel IR of their vector versions
+//! (`math_lanes.rs`). So a fault in one of the two lowerings shows as a difference between their
+//! results.
 
 mod body;
 mod entry;

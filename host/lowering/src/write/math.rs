@@ -27,8 +27,8 @@ pub(super) struct VectorFunction {
 }
 
 impl Translation<'_> {
-    /// Returns the LLVM function for a symbol of the math library, which the current kernel calls or
-    /// copies. Declares the function if necessary.
+    /// Returns the LLVM function for a symbol of the math library, which the current kernel calls
+    /// or copies. Declares the function if necessary.
     pub(super) fn math_function(&mut self, symbol: &'static str, parameters: &[Ty], results: &[Ty]) -> Declared {
         let is_called = self.called.contains(symbol);
         if let Some(known) = self.math.get(&(symbol, is_called)) {

@@ -153,7 +153,7 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
 }
 
 /// Whether an operation is an integer division, which may be undefined.
-fn is_division(kind: OpKind) -> bool {
+pub(crate) fn is_division(kind: OpKind) -> bool {
     use OpKind::*;
     matches!(kind, DivSI | DivUI | RemSI | RemUI | FloorDivSI | CeilDivSI)
 }
