@@ -114,6 +114,11 @@ impl Machine for Cpu<'_> {
         if past_caches { 1.0 } else { 2.0 }
     }
 
+    /// The constants of this model were measured with kernels whose gathers counted as contiguous.
+    fn draws_indices(&self) -> bool {
+        false
+    }
+
     fn unrolls_windows(&self) -> bool {
         true
     }

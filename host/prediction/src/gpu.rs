@@ -95,6 +95,11 @@ impl Machine for Gpu<'_> {
         false
     }
 
+    /// Each thread of a warp then reads a piece of a cache line of its own.
+    fn draws_indices(&self) -> bool {
+        true
+    }
+
     /// The group consists of the points that all threads of a warp access in one instruction.
     fn group(&self, threads: u64, loops: &mut Vec<(Loop, i64)>, _unrolled: &[(Loop, i64)], _element: i64) -> Group {
         let (mut taken, mut iterations) = (Vec::new(), 1i64);

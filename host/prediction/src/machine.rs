@@ -45,6 +45,10 @@ pub trait Machine {
     /// Whether the model unrolls short loops over windows.
     fn unrolls_windows(&self) -> bool;
 
+    /// Whether indices that the program computes, for example those of a gather, count as random.
+    /// Otherwise all of them count as equal.
+    fn draws_indices(&self) -> bool;
+
     /// Chooses the points that a core accesses together. `threads` is the number of threads in a
     /// block and `element` the size of an element in bytes. The function removes the loops over
     /// these points from `loops`. The loops `unrolled` have been removed before.

@@ -1,7 +1,8 @@
 //! The offsets of the bytes that points of a visit access.
 
 use fusebox_core::hlo::ArrayShape;
-use fusebox_core::indexing::{IndexingMap, Program};
+use fusebox_core::indexing::{IndexingMap, Interval, Program};
+use fusebox_core::random::SplitMix64;
 
 use crate::extent::Extent;
 use crate::reached::{HERE, MOST_UNROLLED, Reached, SHORT_LOOP};
@@ -59,41 +60,85 @@ pub struct Positions<'a> {
     array: &'a Array<'a>,
     of_visit: Program,
     values: Vec<i64>,
-    /// For each place on the way from the visit to the accessed place: the map, its first loop, and
-    /// a program that evaluates the map's results.
-    steps: Vec<(&'a IndexingMap, usize, Program)>,
+    steps: Vec<Step<'a>>,
+    /// Whether runtime variables have random values. Otherwise they have their smallest value.
+    draws: bool,
+}
+
+/// A place on the way from the visit to the accessed place.
+struct Step<'a> {
+    map: &'a IndexingMap,
+    first_loop: usize,
+    /// Evaluates the map's results.
+    results: Program,
+    /// For each runtime variable, evaluates the index of the element that is its value.
+    runtime: Vec<(Program, usize)>,
+}
+
+impl Step<'_> {
+    /// Returns the index at this place.
+    fn run(&mut self, index: &[i64], inner: &[i64], draws: bool) -> Vec<i64> {
+        let loops = inner.get(self.first_loop..).unwrap_or(&[]);
+        let mut runtime = lower(self.map);
+        if draws {
+            for (number, (program, rank)) in self.runtime.iter_mut().enumerate() {
+                let mut element = vec![0; *rank];
+                program.run(index, loops, &runtime, &mut element);
+                runtime[number] = drawn(&element, self.map.runtime[number].bounds);
+            }
+        }
+        let mut next = vec![0; self.map.results.len()];
+        self.results.run(index, loops, &runtime, &mut next);
+        next
+    }
+}
+
+/// Returns the smallest values of a map's runtime variables.
+fn lower(map: &IndexingMap) -> Vec<i64> {
+    map.runtime.iter().map(|it| it.bounds.lower).collect()
+}
+
+/// Returns a random value within `bounds` for an element of an array. The value depends only on the
+/// element's index.
+fn drawn(element: &[i64], bounds: Interval) -> i64 {
+    let seed = element.iter().fold(0u64, |seed, &index| SplitMix64(seed ^ index as u64).bits());
+    let size = bounds.size().max(1);
+    bounds.lower.wrapping_add((seed % size) as i64)
 }
 
 impl<'a> Positions<'a> {
-    /// Prepares the evaluation at a place.
-    pub fn new(extent: &'a Extent<'a>, reached: &'a Reached, place: usize, array: &'a Array<'a>) -> Self {
+    /// Prepares the evaluation at a place. `draws` states whether runtime variables have random
+    /// values.
+    pub fn new(extent: &'a Extent<'a>, reached: &'a Reached, place: usize, array: &'a Array<'a>, draws: bool) -> Self {
         let mut steps = Vec::new();
         let mut at = place;
         while at != HERE {
             let place = &reached.places[at];
-            steps.push((&place.map, place.first_loop, Program::new(&place.map.results)));
+            steps.push(Step {
+                map: &place.map,
+                first_loop: place.first_loop,
+                results: Program::new(&place.map.results),
+                runtime: place.runtime.iter().map(|index| (Program::new(index), index.len())).collect(),
+            });
             at = place.from;
         }
         steps.reverse();
         let values = vec![0; extent.map.results.len() + extent.map.constraints.len()];
-        Positions { extent, array, of_visit: extent.program.clone(), values, steps }
+        Positions { extent, array, of_visit: extent.program.clone(), values, steps, draws }
     }
 
     /// Returns the offset of the accessed byte, or `None` if `constrained` is set and the visit's
     /// constraints exclude the point.
     pub fn of(&mut self, at: &At, constrained: bool) -> Option<i64> {
         let map = self.extent.map;
-        let lower = |map: &IndexingMap| map.runtime.iter().map(|it| it.bounds.lower).collect::<Vec<i64>>();
         self.of_visit.run(&at.dims, &at.ranges, &lower(map), &mut self.values);
         let (index, constraints) = self.values.split_at(map.results.len());
         if constrained && !map.constraints.iter().zip(constraints).all(|(c, &value)| c.bounds.contains(value)) {
             return None;
         }
         let mut index = index.to_vec();
-        for (map, first_loop, program) in &mut self.steps {
-            let mut next = vec![0; map.results.len()];
-            program.run(&index, at.inner.get(*first_loop..).unwrap_or(&[]), &lower(map), &mut next);
-            index = next;
+        for step in &mut self.steps {
+            index = step.run(&index, &at.inner, self.draws);
         }
         let dims = index.iter().zip(self.array.dims);
         let element = dims.fold(0i64, |sum, (&i, &size)| sum.wrapping_mul(size).wrapping_add(i));

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use fusebox_core::cost;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
-use fusebox_core::indexing::{Expr, ExprKind, IndexingMap, access};
+use fusebox_core::indexing::{Expr, ExprKind, IndexingMap, Reading, access};
 
 /// Index of the place at which the visited values are computed.
 pub const HERE: usize = 0;
@@ -35,6 +35,8 @@ pub struct Place {
     pub from: usize,
     /// Map from the index of the user's place to the index of this place.
     pub map: IndexingMap,
+    /// For each runtime variable of `map`: the index of the element that is its value.
+    pub runtime: Vec<Vec<Expr>>,
     /// Number of loops around the user's place.
     pub first_loop: usize,
     /// Sizes of all loops around this place.
@@ -83,6 +85,7 @@ impl Reached {
         let here = Place {
             from: HERE,
             map,
+            runtime: Vec::new(),
             first_loop: 0,
             loops: Vec::new(),
             depths: Vec::new(),
@@ -180,17 +183,18 @@ impl Reached {
         let is_window = matches!(instruction.op, Op::ReduceWindow { .. });
         let reads = access.reads.into_iter();
         reads
-            .map(|read| {
-                (read.instruction, self.place(place, read.reading.map, &loops, share(read.instruction), is_window))
-            })
+            .map(|read| (read.instruction, self.place(place, read.reading, &loops, share(read.instruction), is_window)))
             .collect()
     }
 
-    fn place(&mut self, from: usize, map: IndexingMap, loops: &[i64], share: f64, is_window: bool) -> usize {
+    fn place(&mut self, from: usize, reading: Reading, loops: &[i64], share: f64, is_window: bool) -> usize {
+        let map = reading.map;
+        let runtime: Vec<Vec<Expr>> = reading.runtime.into_iter().map(|value| value.index).collect();
         let around = &self.places[from];
         // If two users at the same place read through the same map, both use one new place, so that
         // the read is counted once.
-        let known = self.places.iter().position(|place| place.from == from && place.map == map);
+        let is_known = |place: &Place| place.from == from && place.map == map && place.runtime == runtime;
+        let known = self.places.iter().position(is_known);
         if let Some(known) = known.filter(|&known| known != HERE) {
             return known;
         }
@@ -206,7 +210,7 @@ impl Reached {
         loops.truncate(depths.iter().copied().max().unwrap_or(0));
         let share = around.share * share;
         let times = share * loops.iter().map(|&size| size as f64).product::<f64>();
-        self.places.push(Place { from, map, first_loop, loops, depths, share, times, is_of_window });
+        self.places.push(Place { from, map, runtime, first_loop, loops, depths, share, times, is_of_window });
         self.places.len() - 1
     }
 }

@@ -22,7 +22,7 @@ pub const MOST_TURNS: i64 = 32;
 
 /// Computes the cache lines that reading or writing an array at a place touches.
 pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, machine: &dyn Machine) -> Touched {
-    let mut positions = Positions::new(extent, reached, place, array);
+    let mut positions = Positions::new(extent, reached, place, array, machine.draws_indices());
     let (base, mut loops) = start(extent, reached, place);
     let is_window = machine.unrolls_windows() && reached.places[place].is_of_window;
     let unrolled = if is_window { positions.unrolled(&base, &mut loops) } else { Vec::new() };
