@@ -7,8 +7,9 @@ const LARGEST_FAST_FACTOR: usize = 11;
 /// Largest prime factor for which `rustfft` has a transform of its own.
 const LARGEST_FACTOR: usize = 31;
 
-/// Whether complex lines of this length are computed faster in lanes than one by one. Measured: two
-/// or more factors without AVX make up the larger part of the length.
+/// Whether complex lines of this length are computed faster in lanes than one by one. In
+/// measurements this was so if two or more factors without AVX made up the larger part of the
+/// length.
 pub(super) fn suits_lanes<T: Element>(length: usize, lines: usize) -> bool {
     let (fast, others) = split_at_factor(length, LARGEST_FAST_FACTOR);
     others > fast.max(LARGEST_FACTOR) && has_enough::<T>(others, lines)
