@@ -1,9 +1,9 @@
 //! Versions of math functions that compute the function in each lane of vectors.
 //!
 //! ```text
-//! if c { a } else { b }             select(c, a, b)
-//! while large { … }                 is skipped; the lane needs the scalar function if `large` holds
-//! return y                          if any lane needs it { y = the scalar function, lane by lane }
+//! if c { a } else { b }     select(c, a, b)
+//! while large { … }         is skipped; the lane needs the scalar function if `large` holds
+//! return y                  if any lane needs it { y = the scalar function, lane by lane }
 //! ```
 //!
 //! A vector version has no loops, because lanes would run different numbers of iterations. The

@@ -138,7 +138,7 @@ fn scale_bits<'f>(x: Term<'f>, shifted: Term<'f>, argument: Term<'f>) -> Term<'f
     argument.mul_add(0.0, bounded.to_float())
 }
 
-/// Whether [`scale_bits`] computes exponentials of `x`. AVX2 cannot compare f64 as integers.
+/// Whether [`scale_bits`] computes exponentials of `x`. AVX2 has no minimum of 64-bit integers.
 fn scales_bits(x: Term<'_>) -> bool {
     x.is_f32() && x.has_flushing() && x.has_fma()
 }

@@ -28,7 +28,7 @@ pub fn fmod<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
 /// Computes the remainder of two f64. The rounded quotient may be one too large. The rest is then
 /// negative, and exact as well, because it is a multiple of the last bit of `y` and at most `y`.
 fn of_doubles<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
-    let is_large = x.ge(y * 4503599627370496.0);
+    let is_large = x.ge(y * 2f64.powi(52));
     let rest = (-(x / y).trunc()).mul_add(y, x);
     let rest = rest.lt(0.0).select(rest + y, rest);
     let [rest] = x.formula().branch(is_large, || [of_integers(x, y)], [rest]);
