@@ -88,6 +88,18 @@ const FUNCTIONS: &[Definition] = functions! {
     RemF "fmod" Binary remainder::fmod;
 };
 
+/// Operations whose functions on f32 shift bits of floats by the width of the mantissa, and
+/// otherwise compute with floats alone. Neither sets one of the lower 16 bits of a NaN if these are
+/// zeros in the arguments.
+const SHORT_NANS: &[OpKind] =
+    &[OpKind::Exp, OpKind::Exp2, OpKind::Expm1, OpKind::Sinh, OpKind::Cosh, OpKind::Tanh, OpKind::Rsqrt, OpKind::Erf];
+
+/// Whether the operation's function on f32 returns a number or a NaN whose lower 16 bits are zeros,
+/// if its argument is a number or such a NaN.
+pub fn keeps_short_nans(operation: OpKind) -> bool {
+    SHORT_NANS.contains(&operation)
+}
+
 /// Whether an operation becomes a call of this library.
 pub fn has_function(operation: OpKind) -> bool {
     FUNCTIONS.iter().any(|f| f.operation == operation)

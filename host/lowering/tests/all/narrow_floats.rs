@@ -1,5 +1,8 @@
 //! Compares conversions of floats of at most 16 bits with the definition of these conversions.
 
+use fusebox_core::ir::OpKind;
+use fusebox_lowering::math;
+
 use crate::jit::elementwise::{apply, apply2};
 
 /// A float format, described by its exponent, mantissa and bias, and by the meaning of the topmost
@@ -281,6 +284,32 @@ fn nan_stays_nan_whatever_its_bits() {
                 let both_nan = value(found).is_nan() && value(wanted as u16).is_nan();
                 assert!(both_nan || u32::from(found) == wanted, "{op} of {a:x} and {b:x}: {found:x}, not {wanted:x}");
             }
+        }
+    }
+}
+
+/// The rounding of these functions' results to bf16 does not check for NaN.
+#[test]
+fn functions_of_bf16_return_nans_that_rounding_keeps() {
+    let codes: Vec<u16> = (0..=u16::MAX).collect();
+    let functions: Vec<OpKind> = math::operations().filter(|&operation| math::keeps_short_nans(operation)).collect();
+    assert!(functions.contains(&OpKind::Exp));
+    for function in functions {
+        let body = |to: &str| {
+            format!(
+                "%a = \"arith.extf\"(%x0) : (bf16) -> f32
+    %f = \"{function}\"(%a) : (f32) -> f32
+    %r = \"arith.{to}"
+            )
+        };
+        let bits: Vec<u32> = apply("bf16", "i32", &body("bitcast\"(%f) : (f32) -> i32"), &codes);
+        let rounded: Vec<u16> = apply("bf16", "bf16", &body("truncf\"(%f) : (f32) -> bf16"), &codes);
+        for ((&code, &bits), &rounded) in codes.iter().zip(&bits).zip(&rounded) {
+            let wide = f32::from_bits(bits);
+            assert!(!wide.is_nan() || bits & 0xffff == 0, "{function} of {code:#x}: {bits:#x}");
+            let wanted = FORMATS[1].nearest(f64::from(wide));
+            let both_nan = wide.is_nan() && rounded & 0x7fff > 0x7f80;
+            assert!(both_nan || u32::from(rounded) == wanted, "{function} of {code:#x}: {rounded:#x}");
         }
     }
 }

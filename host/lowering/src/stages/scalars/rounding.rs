@@ -3,12 +3,15 @@
 //! Arithmetic on `bf16` is computed in `f32` and rounded after each operation. On targets without
 //! an instruction for this rounding, it takes eight instructions. Two of these keep a NaN from
 //! becoming a number, which could happen if the lower half of the NaN's bits is not zero.
-//! Arithmetic on numbers that were read as `bf16` only produces NaNs whose lower half is zero.
+//! Arithmetic on numbers that were read as `bf16` only produces NaNs whose lower half is zero. Some
+//! functions of the math library also do.
 //! Results that are `bf16` numbers already need no rounding.
 
 use std::collections::HashSet;
 
 use fusebox_core::ir::{Float, OpKind, Value};
+
+use crate::math;
 
 /// Known properties of the `f32` values of a function.
 #[derive(Default)]
@@ -44,7 +47,8 @@ impl Rounding {
         if keeps && operands.iter().all(|operand| self.exact.contains(operand)) {
             self.exact.insert(result);
         }
-        if (keeps || operation.passes_nans()) && operands.iter().all(|operand| self.short_nans.contains(operand)) {
+        let keeps_short_nans = keeps || operation.passes_nans() || math::keeps_short_nans(operation);
+        if keeps_short_nans && operands.iter().all(|operand| self.short_nans.contains(operand)) {
             self.short_nans.insert(result);
         }
     }
