@@ -6,8 +6,6 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 packages=(llvm-22-dev libmlir-22-dev mlir-22-tools libpolly-22-dev libclang1-22 libclang-common-22-dev g++ zlib1g-dev libzstd-dev python3 python3-pip)
-# Emulates a processor without AVX-512, for testing/without-avx512.sh.
-if grep -qs avx512f /proc/cpuinfo; then packages+=(qemu-user); fi
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")

@@ -1,29 +1,33 @@
 #!/usr/bin/env bash
-# Runs the tests of the routines on an emulated processor without AVX-512, where this one has it: the libraries that they call choose
-# instructions by asking the processor. (Kernels are compiled for `cpu,-avx512` by the tests themselves.)
+# Runs the tests of the routines, the lowering and the products as on a processor without AVX-512, where this one has it.
+# Libraries choose their code by CPUID, so testing/without-avx512 answers it as such a processor does.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if ! grep -qs avx512f /proc/cpuinfo; then exit 0; fi
-if ! command -v qemu-x86_64 >/dev/null; then
-  echo "skipped: routines without AVX-512, as there is no qemu-x86_64 (qemu-user)" >&2
-  exit 0
-fi
-# The binaries of `./test.sh`, which are not built again.
+# The binaries of `./test.sh`, which are not built again: the library first, then the tests.
 found=$(cargo --config testing/lints.toml test --workspace --no-run --quiet --message-format=json | python3 -c '
 import json, sys
+libraries, tests = [], []
 for line in sys.stdin:
     made = json.loads(line)
-    if made.get("executable") and "fusebox-routines" in made["package_id"]:
-        print(made["executable"])
+    if made.get("reason") != "compiler-artifact":
+        continue
+    libraries += [file for file in made["filenames"] if file.endswith("/libwithout_avx512.so")]
+    packages = ("fusebox-routines", "fusebox-lowering", "fusebox-emitter-contraction")
+    if made.get("executable") and any(package in made["package_id"] for package in packages):
+        tests.append(made["executable"])
+print(*libraries[:1], *tests, sep="\n")
 ')
-if [ -z "$found" ]; then
-  echo "no tests of the routines were found among those of the workspace" >&2
-  exit 1
+library=$(head -1 <<<"$found")
+# The status of `without_avx512::UNSUPPORTED`.
+status=0
+LD_PRELOAD=$library cat /dev/null || status=$?
+if [ "$status" = 77 ]; then
+  echo "skipped: the tests without AVX-512" >&2
+  exit 0
 fi
-for tests in $found; do
+for tests in $(tail -n +2 <<<"$found"); do
   echo "without AVX-512: $tests"
-  # Emulation takes some thirty times as long, so that there are fewer matrices, few lines to sort, and transforms of at
-  # most 512 numbers in a dimension.
-  FUSEBOX_FFT_LENGTH=512 FUSEBOX_MATRICES=14 qemu-x86_64 -cpu max "$tests" -q --skip long_lines --skip two_thousand
+  LD_PRELOAD=$library "$tests" -q
 done

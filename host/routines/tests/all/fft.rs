@@ -99,8 +99,7 @@ fn bound(lengths: &[usize], double: bool) -> f64 {
     4.0 * unit * points.log2().max(1.0).sqrt() + own
 }
 
-/// Returns batch sizes and lengths. On a slow, emulated processor, a variable can limit the
-/// lengths.
+/// Returns batch sizes and lengths.
 fn shapes() -> Vec<(usize, Vec<usize>)> {
     let lines = (1..=70).chain([97, 127, 128, 143, 187, 210, 251, 256, 343, 509, 512, 1000, 1001, 1009, 1024, 2003]);
     let mut shapes: Vec<_> = lines.map(|n| (3, vec![n])).collect();
@@ -112,8 +111,6 @@ fn shapes() -> Vec<(usize, Vec<usize>)> {
     let planes = [[1, 1], [2, 3], [3, 1], [1, 5], [16, 16], [17, 33], [40, 31], [64, 2], [5, 100]];
     shapes.extend(planes.iter().flat_map(|p| [1, 3].map(|batch| (batch, p.to_vec()))));
     shapes.extend([[1, 1, 1], [2, 3, 4], [8, 8, 8], [5, 17, 9], [33, 2, 6]].map(|c| (2, c.to_vec())));
-    let longest = std::env::var("FUSEBOX_FFT_LENGTH").ok().map(|length| length.parse().unwrap());
-    shapes.retain(|(_, lengths)| longest.is_none_or(|longest: usize| lengths.iter().all(|&n| n <= longest)));
     shapes
 }
 

@@ -25,7 +25,7 @@ pub fn for_each_case(
     mut work: impl FnMut(ScaledMatrix),
 ) {
     let mut random = Random(seed);
-    // On a slow, emulated processor, the variable can reduce the number of cases.
+    // Long runs have more cases.
     let cases = std::env::var("FUSEBOX_MATRICES").ok().and_then(|count| count.parse().ok()).unwrap_or(CASES);
     for (ty, _) in TYPES {
         for number in 0..cases {

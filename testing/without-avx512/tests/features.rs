@@ -1,0 +1,44 @@
+//! Starts this test again with the library, and checks which features the process then finds.
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#![allow(clippy::unwrap_used)]
+
+use std::arch::x86_64::__cpuid_count;
+use std::process::Command;
+
+/// Set in the process that has the library.
+const INSIDE: &str = "WITHOUT_AVX512_TEST";
+/// `without_avx512::UNSUPPORTED`. Linking the library would change this process.
+const UNSUPPORTED: i32 = 77;
+
+#[test]
+fn processes_and_threads_find_avx2_but_not_avx512() {
+    if std::env::var_os(INSIDE).is_some() {
+        check_features();
+        std::thread::spawn(check_features).join().unwrap();
+        return;
+    }
+    if !is_x86_feature_detected!("avx2") {
+        println!("skipped: this processor has no AVX2");
+        return;
+    }
+    let program = std::env::current_exe().unwrap();
+    let library = program.with_file_name("libwithout_avx512.so");
+    assert!(library.exists(), "{library:?}");
+    let output = Command::new(program).env("LD_PRELOAD", library).env(INSIDE, "1").output().unwrap();
+    if output.status.code() == Some(UNSUPPORTED) {
+        println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+}
+
+fn check_features() {
+    assert!(is_x86_feature_detected!("avx2"));
+    assert!(!is_x86_feature_detected!("avx512f") && !is_x86_feature_detected!("avx512bf16"));
+    let features = __cpuid_count(7, 0);
+    assert_ne!(features.ebx & 1 << 5, 0, "AVX2");
+    assert_eq!(features.ebx & 1 << 16, 0, "AVX512F");
+    assert_eq!(features.edx & 1 << 24, 0, "AMX-TILE");
+}
