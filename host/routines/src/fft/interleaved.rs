@@ -18,18 +18,18 @@
 use std::sync::Arc;
 
 use num_complex::Complex;
-use rustfft::{Fft, FftDirection, FftPlanner};
+use rustfft::{Fft, FftDirection};
 
 use super::lines::{LineTransform, TransformReal};
 use super::method::has_only_fast_factors;
 use crate::{RoutineError, scratch as reserve};
 
 /// Transform of a real line of odd length `n`. The result is that of
-/// [`FromRealLine`](super::lines::FromRealLine).
+/// [`FromRealLine`](super::whole::FromRealLine).
 pub(super) struct InterleavedFromReal<T>(InterleavedLine<T>);
 
 /// Inverse transform to a real line of odd length `n`, divided by `n`. The result is that of
-/// [`ToRealLine`](super::lines::ToRealLine).
+/// [`ToRealLine`](super::whole::ToRealLine).
 pub(super) struct InterleavedToReal<T>(InterleavedLine<T>);
 
 /// The parts of a transform, or of an inverse transform without the division by `n`.
@@ -114,19 +114,18 @@ impl<T: TransformReal> InterleavedLine<T> {
         }
         let sequences = largest_divisor_up_to_root(length)?;
         let (n, length) = (length, length / sequences);
-        let mut planner = FftPlanner::new();
         let sign = if direction == FftDirection::Forward { -1.0 } else { 1.0 };
         let twiddle = |k: usize, j: usize| {
             let angle = sign * std::f64::consts::TAU * (j * k) as f64 / n as f64;
-            Some(Complex::new(T::from_f64(angle.cos())?, T::from_f64(angle.sin())?))
+            Complex::new(T::rounded(angle.cos()), T::rounded(angle.sin()))
         };
         let twiddles = (0..=length / 2).flat_map(|k| (0..sequences).map(move |j| twiddle(k, j)));
         Some(InterleavedLine {
             sequences,
             length,
-            of_sequences: planner.plan_fft(length, direction),
-            across_sequences: planner.plan_fft(sequences, direction),
-            twiddles: twiddles.collect::<Option<_>>()?,
+            of_sequences: T::plan(length, direction),
+            across_sequences: T::plan(sequences, direction),
+            twiddles: twiddles.collect(),
         })
     }
 

@@ -7,9 +7,11 @@
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
+use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut, pod_read_unaligned};
 use num_traits::{Float, FromPrimitive, Num, One, Signed, Zero};
+use rustfft::{Fft, FftDirection, FftPlannerScalar};
 use wide::{f32x4, f64x2};
 
 use super::lines::TransformReal;
@@ -201,8 +203,14 @@ impl<V: Vector> FromPrimitive for Lanes<V> {
 }
 
 impl<V: Vector> TransformReal for Lanes<V> {
-    fn reciprocal(length: usize) -> Self {
-        Lanes::splat(V::Element::reciprocal(length))
+    fn rounded(value: f64) -> Self {
+        Lanes::splat(V::Element::rounded(value))
+    }
+
+    /// Uses the planner without AVX. The other one has instructions for `f32` and `f64` alone, but
+    /// its code would be compiled for this type too.
+    fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<Self>> {
+        FftPlannerScalar::new().plan_fft(length, direction)
     }
 }
 

@@ -5,25 +5,39 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use num_complex::Complex;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
 use crate::{RoutineError, scratch as reserve};
 
 /// A real element type for which transforms are implemented.
 pub(super) trait TransformReal: FftNum + Pod {
-    fn reciprocal(length: usize) -> Self;
+    fn rounded(value: f64) -> Self;
+
+    fn reciprocal(length: usize) -> Self {
+        Self::rounded(1.0 / length as f64)
+    }
+
+    /// Plans the transform of complex lines of this length.
+    fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<Self>>;
 }
 
 impl TransformReal for f32 {
-    fn reciprocal(length: usize) -> Self {
-        (1.0 / length as f64) as f32
+    fn rounded(value: f64) -> Self {
+        value as f32
+    }
+
+    fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<f32>> {
+        FftPlanner::new().plan_fft(length, direction)
     }
 }
 
 impl TransformReal for f64 {
-    fn reciprocal(length: usize) -> Self {
-        1.0 / length as f64
+    fn rounded(value: f64) -> Self {
+        value
+    }
+
+    fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<f64>> {
+        FftPlanner::new().plan_fft(length, direction)
     }
 }
 
@@ -73,7 +87,7 @@ impl<T: TransformReal> ComplexLine<T> {
     /// length.
     pub fn new(length: usize, inverse: bool) -> Self {
         let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
-        let plan = FftPlanner::new().plan_fft(length, direction);
+        let plan = T::plan(length, direction);
         ComplexLine { plan, scale: inverse.then(|| T::reciprocal(length)) }
     }
 
@@ -100,78 +114,6 @@ impl<T: TransformReal> LineTransform for ComplexLine<T> {
         if let Some(scale) = self.scale {
             output.iter_mut().for_each(|z| *z = z.scale(scale));
         }
-    }
-}
-
-/// Transform of a real line of length `n`. The result consists of the first `n/2+1` elements of the
-/// complex transform. These elements determine all other elements of the transform.
-pub(super) struct FromRealLine<T> {
-    plan: Arc<dyn RealToComplex<T>>,
-}
-
-impl<T: TransformReal> FromRealLine<T> {
-    pub fn new(length: usize) -> Self {
-        FromRealLine { plan: RealFftPlanner::new().plan_fft_forward(length) }
-    }
-}
-
-impl<T: TransformReal> LineTransform for FromRealLine<T> {
-    type Input = T;
-    type Output = Complex<T>;
-    type Scratch = (Vec<T>, Vec<Complex<T>>);
-
-    fn lengths(&self) -> (usize, usize) {
-        (self.plan.len(), self.plan.complex_len())
-    }
-
-    fn scratch(&self) -> Result<Self::Scratch, RoutineError> {
-        Ok((reserve(self.plan.len())?, reserve(self.plan.get_scratch_len())?))
-    }
-
-    fn transform(&self, input: &[T], output: &mut [Complex<T>], (line, scratch): &mut Self::Scratch) {
-        line.copy_from_slice(input);
-        let transformed = self.plan.process_with_scratch(line, output, scratch);
-        debug_assert!(transformed.is_ok());
-    }
-}
-
-/// Inverse transform to a real line of length `n`, divided by `n`. The input consists of the first
-/// `n/2+1` elements of a complex line. The other elements of that line are conjugates of input
-/// elements. So the first element must be real, and the middle element too if `n` is even. The
-/// transform ignores the imaginary parts of these two elements.
-pub(super) struct ToRealLine<T> {
-    plan: Arc<dyn ComplexToReal<T>>,
-    scale: T,
-}
-
-impl<T: TransformReal> ToRealLine<T> {
-    pub fn new(length: usize) -> Self {
-        ToRealLine { plan: RealFftPlanner::new().plan_fft_inverse(length), scale: T::reciprocal(length) }
-    }
-}
-
-impl<T: TransformReal> LineTransform for ToRealLine<T> {
-    type Input = Complex<T>;
-    type Output = T;
-    type Scratch = (Vec<Complex<T>>, Vec<Complex<T>>);
-
-    fn lengths(&self) -> (usize, usize) {
-        (self.plan.complex_len(), self.plan.len())
-    }
-
-    fn scratch(&self) -> Result<Self::Scratch, RoutineError> {
-        Ok((reserve(self.plan.complex_len())?, reserve(self.plan.get_scratch_len())?))
-    }
-
-    fn transform(&self, input: &[Complex<T>], output: &mut [T], (line, scratch): &mut Self::Scratch) {
-        line.copy_from_slice(input);
-        line[0].im = T::zero();
-        if output.len().is_multiple_of(2) {
-            line[output.len() / 2].im = T::zero();
-        }
-        let transformed = self.plan.process_with_scratch(line, output, scratch);
-        debug_assert!(transformed.is_ok());
-        output.iter_mut().for_each(|x| *x = *x * self.scale);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Fourier transforms over the last one to three dimensions of an array.
 //!
-//! The crates `rustfft` and `realfft` transform single lines, which are sequences of elements along
-//! one dimension. If a line would fill vector registers badly, several lines are transformed at
+//! The crate `rustfft` transforms single complex lines, which are sequences of elements along one
+//! dimension. If a line would fill vector registers badly, several lines are transformed at
 //! once (`lanes.rs`). The shape determines which lines a thread transforms together, and the result
 //! of a line does not depend on other lines. So the bits of a result do not depend on the number of
 //! threads.
@@ -14,6 +14,7 @@ mod lines;
 mod method;
 mod pass;
 mod real;
+mod whole;
 
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;

@@ -5,9 +5,9 @@ use num_complex::Complex;
 use super::in_lanes::InLanes;
 use super::interleaved::{InterleavedFromReal, InterleavedToReal};
 use super::lanes::{Element, LanesOf};
-use super::lines::{FromRealLine, ToRealLine};
 use super::method::suits_real_lanes;
 use super::pass::rotate;
+use super::whole::{FromRealLine, ToRealLine};
 use crate::{RoutineError, Workers};
 
 /// Transform of real lines, by the method that suits their length and number.
