@@ -1,5 +1,5 @@
-//! Recognises combiners of reductions, windows and scatters that apply a single operation to two
-//! scalars.
+//! Recognises combiners that apply a single operation to two scalars. `reduce`, `reduce-window` and
+//! `scatter` have combiners.
 
 use super::{ArrayLiteral, BinaryOp, Computation, ElementType, InstrId, Op};
 

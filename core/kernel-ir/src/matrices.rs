@@ -17,8 +17,8 @@ use super::{Attribute, Float, Operation, Scalar, Type};
 pub const PRODUCT_LANES: i64 = 32;
 /// Largest number of words and sums that a lane holds for one product.
 pub const MOST_PRODUCT_WORDS: usize = 10;
-/// Size in bytes of the smallest word. A word consists of the elements of an operand that a lane
-/// holds in one register.
+/// Size in bytes of the smallest word of an operand. A lane holds a word, which consists of several
+/// elements, in one register.
 const WORD: i64 = 4;
 /// Number of lanes in a group. The lanes of a group together hold one row of words of the left
 /// operand. Each lane holds two adjacent sums of a row.

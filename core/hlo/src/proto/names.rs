@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use crate::Module;
 use crate::text::lexer::can_be_name;
 
-/// Replacement for a character that names in text cannot contain.
+/// Replaces each character that the text format does not allow in a name.
 const REPLACEMENT: char = '_';
 /// Prefix for a name that the parser would not read as a name.
 const PREFIX: &str = "n_";

@@ -91,7 +91,7 @@ impl<'m> Sequence<'m> {
 
 /// A candidate, with a mapping from the candidate's instructions to the computation's instructions.
 pub struct Offer {
-    /// The candidate for emitters.
+    /// The candidate, as emitters receive it.
     pub candidate: Candidate,
     /// A text that is equal for equal offers, regardless of names.
     pub form: String,

@@ -198,7 +198,7 @@ struct Scheduler<'a> {
     comparators: Vec<(usize, Module, ComputationId)>,
     constants: HashMap<Vec<u8>, Slice>,
     merits: Merits,
-    /// Bytes of the memory of all devices of manual computations.
+    /// Bytes of memory that manual computations use, summed over their devices.
     device_bytes: u64,
     /// Each run of a computation. Inner runs precede outer runs.
     runs: Vec<ComputationRun>,

@@ -54,8 +54,8 @@ fn float_predicate(direction: Comparison) -> FloatPredicate {
     }
 }
 
-/// Maps the bits of a float to an integer. The integers of all floats have the order -NaN < -inf <
-/// … < -0 < +0 < … < +NaN. The integer is signed, unless the type has no sign.
+/// Maps the bits of a float to an integer, so that the order of the integers is -NaN < -inf < … <
+/// -0 < +0 < … < +NaN. The integer is signed, unless the type has no sign.
 fn ordered_bits(ty: ElementType, x: Term<'_>) -> Term<'_> {
     let bits = x.to_bits();
     if ty == ElementType::F8E8M0FNU {
