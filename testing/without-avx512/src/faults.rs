@@ -2,6 +2,11 @@
 
 use std::arch::x86_64::{__cpuid_count, CpuidResult};
 use std::ffi::{c_int, c_long, c_void};
+use std::mem::{transmute, zeroed};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use libc::{siginfo_t, ucontext_t};
 
 use crate::UNSUPPORTED;
 
@@ -68,17 +73,56 @@ const fn bits(positions: &[u32]) -> u32 {
 static START: extern "C" fn() = start;
 
 extern "C" fn start() {
-    // SAFETY: zeros are a valid `sigaction`. The handler has the signature that SA_SIGINFO requires.
-    let is_installed = unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_fault as *const () as libc::sighandler_t;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-        libc::sigaction(libc::SIGSEGV, &action, std::ptr::null_mut()) == 0
-    };
+    // SAFETY: zeros are a valid `sigaction`.
+    let mut action: libc::sigaction = unsafe { zeroed() };
+    action.sa_sigaction = on_fault as *const () as libc::sighandler_t;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+    // SAFETY: the handler has the signature that SA_SIGINFO requires.
+    let is_installed = unsafe { set_action(libc::SIGSEGV, &action, null_mut()) } == 0;
     if !is_installed || !let_cpuid_fault(true) {
         eprintln!("without-avx512: this processor or this kernel cannot let CPUID instructions fault");
         std::process::exit(UNSUPPORTED);
     }
+}
+
+/// The action for SIGSEGV that the program has set, which serves all other faults. Null if there is
+/// none.
+static OF_PROGRAM: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
+
+/// Replaces the function of libc, so that a handler of the program does not replace the one of this
+/// library.
+///
+/// # Safety
+/// That of `sigaction`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
+    if signal != libc::SIGSEGV {
+        // SAFETY: the caller's promise.
+        return unsafe { set_action(signal, new, old) };
+    }
+    // Earlier actions are leaked, because another thread may be about to read them.
+    // SAFETY: the caller passes a valid pointer or null.
+    let previous = match unsafe { new.as_ref() } {
+        Some(new) => OF_PROGRAM.swap(Box::leak(Box::new(*new)), Ordering::AcqRel),
+        None => OF_PROGRAM.load(Ordering::Acquire),
+    };
+    if !old.is_null() {
+        // SAFETY: actions are never freed, zeros are the default action, and `old` is valid.
+        unsafe { *old = previous.as_ref().copied().unwrap_or_else(|| zeroed()) };
+    }
+    0
+}
+
+/// Calls the function `sigaction` of libc.
+///
+/// # Safety
+/// That of `sigaction`.
+unsafe fn set_action(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
+    type SigAction = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+    // SAFETY: the function has this type, and a null pointer is `None`.
+    let function: Option<SigAction> = unsafe { transmute(libc::dlsym(libc::RTLD_NEXT, c"sigaction".as_ptr())) };
+    // SAFETY: the caller's promise.
+    function.map_or(-1, |function| unsafe { function(signal, new, old) })
 }
 
 /// Sets whether CPUID instructions of this thread fault. Returns whether this is possible.
@@ -87,19 +131,14 @@ fn let_cpuid_fault(faults: bool) -> bool {
     unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SET_CPUID, c_long::from(!faults)) == 0 }
 }
 
-extern "C" fn on_fault(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes pointers to the signal's information and to the registers of the
-    // thread, which the handler alone uses.
-    let (info, context) = unsafe { (&*info, &mut *context.cast::<libc::ucontext_t>()) };
-    let registers = &mut context.uc_mcontext.gregs;
+    // thread. No other code uses them while the handler runs.
+    let (code, registers) = unsafe { ((*info).si_code, &mut (*context.cast::<ucontext_t>()).uc_mcontext.gregs) };
     let instruction = registers[libc::REG_RIP as usize] as *const [u8; 2];
-    // SAFETY: a fault of this code comes from an instruction that the thread executed, so at least
-    // its first byte is readable. An instruction of one byte at the end of a page does not fault so.
-    if info.si_code != libc::SI_KERNEL || unsafe { *instruction } != CPUID {
-        // The signal is that of another fault, which then ends the process.
-        // SAFETY: the default action is a valid handler.
-        unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
-        return;
+    // SAFETY: the kernel sends a signal with SI_KERNEL for an instruction that it could read.
+    if code != libc::SI_KERNEL || unsafe { *instruction } != CPUID {
+        return forward(signal, info, context);
     }
     let [eax, ebx, ecx, edx] = [libc::REG_RAX, libc::REG_RBX, libc::REG_RCX, libc::REG_RDX].map(|at| at as usize);
     let answer = answer([registers[eax] as u32, registers[ecx] as u32]);
@@ -108,6 +147,34 @@ extern "C" fn on_fault(_signal: c_int, info: *mut libc::siginfo_t, context: *mut
     registers[ecx] = answer.ecx.into();
     registers[edx] = answer.edx.into();
     registers[libc::REG_RIP as usize] += CPUID.len() as i64;
+}
+
+/// Calls the program's handler. Without one, the fault occurs again and ends the process, and a signal
+/// that another process sent is raised again.
+fn forward(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: actions are never freed.
+    let of_program = unsafe { OF_PROGRAM.load(Ordering::Acquire).as_ref() };
+    match of_program.filter(|action| ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction)) {
+        None => {
+            // SAFETY: zeros are the default action, and `info` is valid in the handler.
+            unsafe {
+                set_action(signal, &zeroed(), null_mut());
+                if (*info).si_code <= 0 {
+                    libc::raise(signal);
+                }
+            }
+        }
+        Some(action) if action.sa_flags & libc::SA_SIGINFO != 0 => {
+            // SAFETY: with SA_SIGINFO, the handler has this type.
+            let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = unsafe { transmute(action.sa_sigaction) };
+            handler(signal, info, context);
+        }
+        Some(action) => {
+            // SAFETY: without SA_SIGINFO, the handler has this type.
+            let handler: extern "C" fn(c_int) = unsafe { transmute(action.sa_sigaction) };
+            handler(signal);
+        }
+    }
 }
 
 /// Executes the instruction with these values in EAX and ECX, and clears bits in its result.

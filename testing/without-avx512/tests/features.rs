@@ -15,6 +15,8 @@ const UNSUPPORTED: i32 = 77;
 fn processes_and_threads_find_avx2_but_not_avx512() {
     if std::env::var_os(INSIDE).is_some() {
         check_features();
+        set_handler();
+        check_features();
         std::thread::spawn(check_features).join().unwrap();
         return;
     }
@@ -32,6 +34,19 @@ fn processes_and_threads_find_avx2_but_not_avx512() {
     }
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+}
+
+/// Sets a handler of SIGSEGV, as programs do that report their crashes.
+fn set_handler() {
+    extern "C" fn ignore(_: libc::c_int) {}
+    // SAFETY: zeros are a valid action, and the handler has the type that it needs without SA_SIGINFO.
+    let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
+    new.sa_sigaction = ignore as *const () as libc::sighandler_t;
+    for _ in 0..2 {
+        // SAFETY: both pointers are valid.
+        assert_eq!(unsafe { libc::sigaction(libc::SIGSEGV, &new, &mut old) }, 0);
+    }
+    assert_eq!(old.sa_sigaction, new.sa_sigaction);
 }
 
 fn check_features() {
