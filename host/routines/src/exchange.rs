@@ -53,7 +53,3 @@ impl Routine for DeviceNumber {
         "the number of the device".into()
     }
 }
-
-#[cfg(test)]
-#[path = "exchange_tests.rs"]
-mod tests;

@@ -27,36 +27,3 @@ impl Routine for Identity {
         "a copy of the operands".into()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use fusebox_core::hlo::parse_module;
-
-    use crate::{CallingThread, Context, routine_for};
-
-    fn module(result: &str) -> String {
-        format!(
-            "ENTRY e {{\n  p = s32[2] parameter(0)\n  ROOT c = {result} custom-call(p), custom_call_target=\"xla.sdy.x\"\n}}\n"
-        )
-    }
-
-    #[test]
-    fn annotations_hand_on_their_operand() {
-        let routine = routine_for(&parse_module(&module("s32[2]"), "m").unwrap()).unwrap();
-        let mut result = [0; 8];
-        routine
-            .run(
-                &[&[1, 2, 3, 4, 5, 6, 7, 8]],
-                &mut [&mut result],
-                &Context { workers: &CallingThread, generator: &Default::default(), collectives: None },
-            )
-            .unwrap();
-        assert_eq!(result, [1, 2, 3, 4, 5, 6, 7, 8]);
-    }
-
-    #[test]
-    fn a_result_that_is_not_the_operand_is_refused() {
-        let refused = routine_for(&parse_module(&module("s32[3]"), "m").unwrap()).unwrap_err();
-        assert!(refused.to_string().contains("whose result is not its operands"), "{refused}");
-    }
-}

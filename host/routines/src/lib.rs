@@ -30,8 +30,6 @@
 #![deny(missing_docs)]
 
 mod attributes;
-#[cfg(test)]
-mod check;
 mod elements;
 mod error;
 mod key;

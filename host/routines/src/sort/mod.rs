@@ -20,8 +20,6 @@ mod comparator;
 mod merge;
 mod network;
 mod radix;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

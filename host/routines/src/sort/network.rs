@@ -112,34 +112,3 @@ fn merge<S: Simd, W: Lane>(simd: S, vectors: &mut [W::Vector<S>], per_row: usize
         distance /= 2;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use fusebox_core::random::SplitMix64;
-
-    use super::{Lane, sort};
-
-    fn check<W: Lane + Ord + std::fmt::Debug, const LANES: usize>(word: impl Fn(u64) -> W) {
-        let mut random = SplitMix64(3);
-        for count in (0..70).chain([255, 256, 257, 511, 700, 1024, 1500]) {
-            let few = random.bits() % 9 + 1;
-            let mut row = || [(); LANES].map(|()| word(random.bits() % few * 0x1357_9bdf_2468_ace1));
-            let rows: Vec<[W; LANES]> = (0..count).map(|_| row()).collect();
-            let mut sorted = rows.clone();
-            sort(&mut sorted);
-            for lane in 0..LANES {
-                let mut expected: Vec<W> = rows.iter().map(|row| row[lane]).collect();
-                expected.sort_unstable();
-                assert!(sorted.iter().map(|row| row[lane]).eq(expected), "{count} rows");
-            }
-        }
-    }
-
-    #[test]
-    fn columns_of_every_length_are_sorted() {
-        check::<u32, 32>(|bits| bits as u32);
-        check::<u32, 16>(|bits| bits as u32);
-        check::<u64, 32>(|bits| bits);
-        check::<u64, 16>(|bits| bits);
-    }
-}

@@ -1,9 +1,9 @@
 //! Creates matrices that are hard to factorise, and calls routines on them.
 
-use fusebox_core::hlo::{ElementType, parse_module};
+use fusebox_core::hlo::{ElementType, Shape};
 use num_complex::Complex;
 
-use crate::support::{Random, execute};
+use crate::support::{Random, Threads, module, results};
 
 pub type C = Complex<f64>;
 pub type Mat = faer::Mat<C>;
@@ -175,61 +175,24 @@ impl RoutineResult {
     }
 }
 
-/// Executes one operation with one, two and seven threads, on aligned copies of the operands. The
-/// results must be equal.
+/// Executes one operation with one, two and seven threads. The results must be equal.
 pub fn run(operation: &str, operands: &[(String, Vec<u8>)], result: &str) -> Vec<RoutineResult> {
     let parameters: String =
         operands.iter().enumerate().map(|(i, (shape, _))| format!("  p{i} = {shape} parameter({i})\n")).collect();
     let names = (0..operands.len()).map(|i| format!("p{i}")).collect::<Vec<_>>().join(", ");
     let call = operation.replace("()", &format!("({names})"));
     let text = format!("ENTRY e {{\n{parameters}  ROOT r = {result} {call}\n}}\n");
-    let module = parse_module(&text, "test").unwrap_or_else(|faults| panic!("{text}{faults:?}"));
-    let shapes: Vec<_> = module.entry_computation().unwrap().root_instruction().shape.leaves();
-    let shapes: Vec<_> = shapes.into_iter().filter_map(|shape| shape.as_array()).collect();
-    let operands: Vec<AlignedBytes> = operands.iter().map(|(_, bytes)| AlignedBytes::new(bytes)).collect();
-    let operands: Vec<&[u8]> = operands.iter().map(AlignedBytes::bytes).collect();
-    let once = |threads: usize| {
-        let mut results: Vec<AlignedBytes> =
-            shapes.iter().map(|shape| AlignedBytes::new(&vec![0xAA; shape.byte_size() as usize])).collect();
-        let mut slices: Vec<&mut [u8]> = results.iter_mut().map(AlignedBytes::bytes_mut).collect();
-        execute(&text, &operands, &mut slices, threads);
-        results
-    };
-    let results = once(2);
-    for threads in [1, 7] {
-        let others = once(threads);
-        let equal = results.iter().zip(&others).all(|(a, b)| a.bytes() == b.bytes());
-        assert!(equal, "{text}by {threads} threads other bits than by two");
-    }
-    let found = |(shape, bytes): (&&fusebox_core::hlo::ArrayShape, &AlignedBytes)| RoutineResult {
+    let module = module(&text);
+    let operands: Vec<&[u8]> = operands.iter().map(|(_, bytes)| &bytes[..]).collect();
+    let results = results(&module, &operands, &[&Threads(2), &Threads(1), &Threads(7)]);
+    let shapes = module.entry_computation().unwrap().root_instruction().shape.leaves();
+    let found = shapes.into_iter().filter_map(Shape::as_array).zip(results).map(|(shape, result)| RoutineResult {
         ty: shape.element_type,
         dims: shape.dims.iter().map(|&size| size as usize).collect(),
-        values: from_bytes(shape.element_type, bytes.bytes()),
-        bytes: bytes.bytes().to_vec(),
-    };
-    shapes.iter().zip(&results).map(found).collect()
-}
-
-/// Bytes with the alignment that routines require.
-struct AlignedBytes {
-    words: Vec<[u64; 8]>,
-    length: usize,
-}
-
-impl AlignedBytes {
-    fn new(bytes: &[u8]) -> AlignedBytes {
-        let mut aligned = AlignedBytes { words: vec![[0; 8]; bytes.len().div_ceil(64)], length: bytes.len() };
-        aligned.bytes_mut().copy_from_slice(bytes);
-        aligned
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.words)[..self.length]
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.length]
-    }
+        values: from_bytes(shape.element_type, result.bytes()),
+        bytes: result.bytes().to_vec(),
+    });
+    found.collect()
 }
 
 /// Returns the text of a shape, for example `f32[2,3]`.

@@ -24,7 +24,7 @@ pub fn for_each_case(
     shape: impl Fn(&mut Random, usize) -> (usize, usize),
     mut work: impl FnMut(ScaledMatrix),
 ) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     // Long runs have more cases.
     let cases = std::env::var("FUSEBOX_MATRICES").ok().and_then(|count| count.parse().ok()).unwrap_or(CASES);
     for (ty, _) in TYPES {

@@ -39,7 +39,7 @@ fn qr_factors_multiply_out() {
 #[test]
 fn pivoted_qr_factors_multiply_out_and_descend() {
     let mut worst = WorstErrors::default();
-    let mut random = Random(12);
+    let mut random = Random::new(12);
     for_each_case(13, oblong, |case| {
         let (ty, rows, columns) = (case.ty, case.matrix.nrows(), case.matrix.ncols());
         let size = rows.min(columns);
@@ -71,7 +71,7 @@ fn pivoted_qr_factors_multiply_out_and_descend() {
 #[test]
 fn products_with_reflectors_are_those_with_their_matrix() {
     let mut worst = WorstErrors::default();
-    let mut random = Random(14);
+    let mut random = Random::new(14);
     for_each_case(
         15,
         |_, size| (size, size / 2 + 1),

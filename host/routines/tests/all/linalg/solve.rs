@@ -151,7 +151,7 @@ fn triangle(case: &ScaledMatrix, lower: bool, unit_diagonal: bool) -> (Mat, (Str
 #[test]
 fn triangular_systems_are_solved() {
     let mut worst = WorstErrors::default();
-    let mut random = Random(33);
+    let mut random = Random::new(33);
     let mut number = 0;
     for_each_case(3, square, |case| {
         let (ty, n) = (case.ty, case.matrix.nrows());
@@ -191,7 +191,7 @@ fn triangular_systems_are_solved() {
 #[test]
 fn tridiagonal_systems_are_solved() {
     let mut worst = WorstErrors::default();
-    let mut random = Random(44);
+    let mut random = Random::new(44);
     for_each_case(4, square, |case| {
         let (ty, n) = (case.ty, case.matrix.nrows());
         let count = 1 + random.below(5);
@@ -227,7 +227,7 @@ fn tridiagonal_systems_are_solved() {
 
 #[test]
 fn batches_are_the_matrices_one_by_one() {
-    let mut random = Random(55);
+    let mut random = Random::new(55);
     for (ty, _) in TYPES {
         for (count, n) in [(3, 5), (64, 8), (5, 40), (2, 150), (0, 4)] {
             let cases: Vec<ScaledMatrix> = (0..count).map(|_| ScaledMatrix::new(&mut random, ty, 0, n, n)).collect();

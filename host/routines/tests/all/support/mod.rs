@@ -1,52 +1,74 @@
-//! Helpers for the tests of routines: random numbers, and threads that divide parts among
-//! themselves.
+//! Helpers for the tests of routines: executes the routine of a module, and compares its results
+//! with those of the interpreter.
 
-use fusebox_core::hlo::{parse_module, verify};
-use fusebox_routines::{Context, SharedGenerator, Workers, routine_for};
+mod aligned_bytes;
+mod elements;
+mod random;
+mod workers;
 
-/// Pseudorandom numbers. They are the same in every run.
-pub struct Random(pub u64);
+use fusebox_core::hlo::{ArrayLiteral, Literal, Module, Shape, parse_module, verify};
+use fusebox_routines::{CallingThread, Context, Routine, RoutineError, Workers, routine_for};
 
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
+pub use aligned_bytes::AlignedBytes;
+pub use elements::elements;
+pub use random::Random;
+pub use workers::{Threads, WORKERS};
 
-    /// Returns a number that is uniformly distributed between -1 and 1.
-    pub fn signed(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
+/// Values of the bytes of results before the executions of a routine: NaN, about 0.75 and zero as
+/// floats.
+const FILLS: [u8; 3] = [0xFF, 0x3F, 0];
 
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-}
-
-/// Workers that start this many threads for each call of `run_parts`. Thread `t` executes every
-/// part whose number is `t` modulo the number of threads.
-pub struct Threads(pub usize);
-
-impl Workers for Threads {
-    fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
-        if self.0 <= 1 {
-            return (0..parts).for_each(task);
-        }
-        std::thread::scope(|scope| {
-            for thread in 0..self.0 {
-                scope.spawn(move || (thread..parts).step_by(self.0).for_each(task));
-            }
-        });
-    }
-}
-
-/// Executes the only operation of a module.
-pub fn execute(text: &str, arguments: &[&[u8]], results: &mut [&mut [u8]], threads: usize) {
+/// Parses and verifies a module.
+pub fn module(text: &str) -> Module {
     let module = parse_module(text, "test").unwrap_or_else(|faults| panic!("{text}{faults:?}"));
     verify(&module).unwrap_or_else(|faults| panic!("{text}{faults:?}"));
-    let routine = routine_for(&module).unwrap_or_else(|e| panic!("{text}{e}"));
-    let context = Context { workers: &Threads(threads), generator: &SharedGenerator::default(), collectives: None };
-    routine.run(arguments, results, &context).unwrap_or_else(|e| panic!("{text}{e}"));
+    module
+}
+
+/// Executes a routine on this thread, as on a device without others.
+pub fn execute(routine: &dyn Routine, arguments: &[&[u8]], results: &mut [&mut [u8]]) -> Result<(), RoutineError> {
+    execute_by(&CallingThread, routine, arguments, results)
+}
+
+/// Executes a routine by these workers, as on a device without others.
+pub fn execute_by(
+    workers: &dyn Workers,
+    routine: &dyn Routine,
+    arguments: &[&[u8]],
+    results: &mut [&mut [u8]],
+) -> Result<(), RoutineError> {
+    routine.run(arguments, results, &Context { workers, generator: &Default::default(), collectives: None })
+}
+
+/// Executes the routine of a module by each of `workers`. Checks that the results depend neither on
+/// the workers nor on the bytes that the results had before, and returns them.
+pub fn results(module: &Module, arguments: &[&[u8]], workers: &[&dyn Workers]) -> Vec<AlignedBytes> {
+    let shape = &module.entry_computation().unwrap().root_instruction().shape;
+    let sizes = shape.leaves().into_iter().filter_map(Shape::as_array).map(|array| array.byte_size() as usize);
+    let arguments: Vec<AlignedBytes> = arguments.iter().map(|bytes| AlignedBytes::new(bytes)).collect();
+    let arguments: Vec<&[u8]> = arguments.iter().map(AlignedBytes::bytes).collect();
+    let routine = routine_for(module).unwrap_or_else(|error| panic!("{module}: {error}"));
+    let mut by_all = workers.iter().zip(FILLS.into_iter().cycle()).map(|(workers, fill)| {
+        let mut results: Vec<AlignedBytes> = sizes.clone().map(|size| AlignedBytes::new(&vec![fill; size])).collect();
+        let mut slices: Vec<&mut [u8]> = results.iter_mut().map(AlignedBytes::bytes_mut).collect();
+        let outcome = execute_by(*workers, &*routine, &arguments, &mut slices);
+        outcome.unwrap_or_else(|error| panic!("{module}: {error}"));
+        results
+    });
+    let first = by_all.next().unwrap();
+    for others in by_all {
+        let equal = first.iter().zip(&others).all(|(one, other)| one.bytes() == other.bytes());
+        assert!(equal, "{module}: the bits depend on the workers, or on what was in the results");
+    }
+    first
+}
+
+/// Checks that the routine of a module and the interpreter compute the same bits.
+pub fn check_with_interpreter(module: &Module, inputs: &[ArrayLiteral]) {
+    let arguments: Vec<&[u8]> = inputs.iter().map(|input| &input.data[..]).collect();
+    let found = results(module, &arguments, &WORKERS);
+    let literals: Vec<Literal> = inputs.iter().cloned().map(Literal::Array).collect();
+    let expected = fusebox_interpreter::evaluate(module, &literals).unwrap();
+    let expected = expected.leaves().into_iter().map(|leaf| &leaf.as_array().unwrap().data[..]);
+    assert!(found.iter().map(AlignedBytes::bytes).eq(expected), "{module}");
 }

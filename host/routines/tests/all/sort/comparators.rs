@@ -2,23 +2,16 @@
 //! that frameworks write.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
-use fusebox_core::random::SplitMix64;
+use fusebox_routines::{comparator_to_compile, routine_for};
 
-use crate::check::{elements, expected, module, run};
-use crate::{comparator_to_compile, routine_for};
+use super::{LONG_LINE, parameters, sort};
+use crate::support::{Random, check_with_interpreter, elements, module};
 
 /// Returns the text of a random comparator in the form that frameworks write. The keys of the
 /// comparator are one or more of the operands.
-fn comparator(random: &mut SplitMix64, types: &[ElementType]) -> String {
+fn comparator(random: &mut Random, types: &[ElementType]) -> String {
     let keys = 1 + (random.bits() % types.len() as u64) as usize;
-    let mut text = String::from("less {\n");
-    for (number, ty) in types.iter().enumerate() {
-        text += &format!(
-            "  a{number} = {ty}[] parameter({})\n  b{number} = {ty}[] parameter({})\n",
-            2 * number,
-            2 * number + 1
-        );
-    }
+    let mut text = format!("less {{\n{}", parameters(types));
     let mut decisions = Vec::new();
     for (number, &ty) in types.iter().enumerate().take(keys) {
         let parts: &[&str] = if ty.is_complex() { &["real", "imag"] } else { &[""] };
@@ -80,23 +73,7 @@ fn comparator(random: &mut SplitMix64, types: &[ElementType]) -> String {
     text + &format!("  f = pred[] constant(false)\n  ROOT r = pred[] or({rest}, f)\n}}\n")
 }
 
-fn sort(types: &[ElementType], dims: &[i64], dimension: usize, comparator: &str) -> String {
-    let dims = dims.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-    let shapes: Vec<String> = types.iter().map(|ty| format!("{ty}[{dims}]")).collect();
-    let mut text = format!("{comparator}ENTRY e {{\n");
-    shapes
-        .iter()
-        .enumerate()
-        .for_each(|(number, shape)| text += &format!("  p{number} = {shape} parameter({number})\n"));
-    let operands: Vec<String> = (0..types.len()).map(|number| format!("p{number}")).collect();
-    let result = if shapes.len() == 1 { shapes[0].clone() } else { format!("({})", shapes.join(", ")) };
-    text + &format!(
-        "  ROOT s = {result} sort({}), dimensions={{{dimension}}}, is_stable=true, to_apply=less\n}}\n",
-        operands.join(", ")
-    )
-}
-
-fn check(random: &mut SplitMix64, types: &[ElementType], dims: &[i64], dimension: usize) {
+fn check(random: &mut Random, types: &[ElementType], dims: &[i64], dimension: usize) {
     let comparator = comparator(random, types);
     // The generated `ROOT` instruction only marks the result. Remove it, and make its first operand
     // the root.
@@ -113,12 +90,12 @@ fn check(random: &mut SplitMix64, types: &[ElementType], dims: &[i64], dimension
         .iter()
         .map(|&ty| ArrayLiteral::new(ty, dims.to_vec(), elements(random, ty, count as usize)).unwrap())
         .collect();
-    assert!(run(&module, &inputs) == expected(&module, &inputs), "{text}");
+    check_with_interpreter(&module, &inputs);
 }
 
 #[test]
 fn two_thousand_sorts_are_those_of_the_interpreter() {
-    let mut random = SplitMix64(0x5027);
+    let mut random = Random::new(0x5027);
     for _ in 0..2000 {
         let mut below = |limit: u64| random.bits() % limit;
         let rank = 1 + below(3) as usize;
@@ -133,7 +110,7 @@ fn two_thousand_sorts_are_those_of_the_interpreter() {
 
 #[test]
 fn every_type_is_sorted_alone() {
-    let mut random = SplitMix64(0x5028);
+    let mut random = Random::new(0x5028);
     for &ty in ElementType::ALL {
         for dims in [&[300][..], &[3, 200], &[120, 5]] {
             check(&mut random, &[ty], dims, 0);
@@ -143,8 +120,7 @@ fn every_type_is_sorted_alone() {
 
 #[test]
 fn long_lines_are_sorted_by_all_threads() {
-    let mut random = SplitMix64(0x5029);
-    let long = super::radix::LONG as i64 + 1001;
+    let mut random = Random::new(0x5029);
     for types in [
         &[ElementType::F32][..],
         &[ElementType::U64],
@@ -152,7 +128,7 @@ fn long_lines_are_sorted_by_all_threads() {
         &[ElementType::F32, ElementType::S32],
         &[ElementType::F64, ElementType::U8, ElementType::C64],
     ] {
-        check(&mut random, types, &[long], 0);
+        check(&mut random, types, &[LONG_LINE as i64], 0);
     }
 }
 

@@ -1,8 +1,9 @@
-//! Tests of what devices receive, and of combinations.
+//! Checks what devices receive from collectives, and combinations of arrays.
 
 use fusebox_core::hlo::{BinaryOp, ElementType, parse_module};
+use fusebox_routines::{CollectiveCall, Operation, RoutineError, combine, routine_for};
 
-use crate::{CallingThread, CollectiveCall, Context, Operation, RoutineError, combine, routine_for};
+use crate::support::execute;
 
 fn module(operand: &str, result: &str, operation: &str) -> String {
     format!(
@@ -65,8 +66,7 @@ fn wrong_shapes_and_combiners_are_refused() {
 #[test]
 fn a_collective_needs_devices() {
     let module = parse_module(&module("s32[1]", "s32[1]", "all-reduce(p), to_apply=add"), "m").unwrap();
-    let context = Context { workers: &CallingThread, generator: &Default::default(), collectives: None };
-    let outcome = routine_for(&module).unwrap().run(&[&[0; 4]], &mut [&mut [0; 4]], &context);
+    let outcome = execute(&*routine_for(&module).unwrap(), &[&[0; 4]], &mut [&mut [0; 4]]);
     assert!(matches!(outcome, Err(RoutineError::Value(_))));
 }
 
