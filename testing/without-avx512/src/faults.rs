@@ -113,6 +113,21 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
     0
 }
 
+/// Replaces the function of libc, as [`sigaction`] does.
+///
+/// # Safety
+/// That of `signal`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn signal(signal: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
+    // SAFETY: zeros are a valid `sigaction`.
+    let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { zeroed() };
+    new.sa_sigaction = handler;
+    new.sa_flags = libc::SA_RESTART;
+    // SAFETY: the caller's promise for the handler. Both pointers are valid.
+    let is_set = unsafe { sigaction(signal, &new, &mut old) } == 0;
+    if is_set { old.sa_sigaction } else { libc::SIG_ERR }
+}
+
 /// Calls the function `sigaction` of libc.
 ///
 /// # Safety
@@ -149,8 +164,8 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void
     registers[libc::REG_RIP as usize] += CPUID.len() as i64;
 }
 
-/// Calls the program's handler. Without one, the fault occurs again and ends the process, and a signal
-/// that another process sent is raised again.
+/// Calls the program's handler. Without one, the fault occurs again and ends the process, and a
+/// signal that another process sent is raised again.
 fn forward(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: actions are never freed.
     let of_program = unsafe { OF_PROGRAM.load(Ordering::Acquire).as_ref() };

@@ -39,7 +39,7 @@ fn processes_and_threads_find_avx2_but_not_avx512() {
 /// Sets a handler of SIGSEGV, as programs do that report their crashes.
 fn set_handler() {
     extern "C" fn ignore(_: libc::c_int) {}
-    // SAFETY: zeros are a valid action, and the handler has the type that it needs without SA_SIGINFO.
+    // SAFETY: zeros are a valid action. The handler has the type that it needs without SA_SIGINFO.
     let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
     new.sa_sigaction = ignore as *const () as libc::sighandler_t;
     for _ in 0..2 {
