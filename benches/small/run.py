@@ -6,6 +6,9 @@
     run.py --fusebox … --widest                             with the widest vectors of the processor, on both sides
     run.py --list
 
+Without --widest, both sides run as on a processor with AVX2, on x86-64 with Linux: `cargo build --release -p without-avx512` makes
+the library that is preloaded for this. An option of XLA would not do, as libraries of XLA ask the processor themselves.
+
 The cases `run/*` are operations that XLA computes fast and that fusebox once computed slowly. The cases `compile/*` are single
 products and convolutions of many shapes, and other programs for which XLA calls a library instead of compiling code. Each
 measurement of either side is a new process; the sides alternate. A time is the least of the rounds: run time the least of the
@@ -163,16 +166,15 @@ def of_xla(name, seconds=0.3):
 class Measured:
     """A case with its program in a folder, and the least times of both sides."""
 
-    def __init__(self, name, folder, fusebox, widest):
+    def __init__(self, name, folder, fusebox, environment):
         self.name, self.values = name, arguments(name)
         base = os.path.join(folder, name.replace('/', '.'))
         self.module, self.inputs, self.outputs = (f'{base}.{kind}' for kind in ('hlo', 'in.npz', 'out.npz'))
         with open(self.module, 'w') as file:
             file.write(jax.jit(CASES[name][0]).lower(*self.values).as_text('hlo'))
         np.savez(self.inputs, **{f'arr_{i}': value for i, value in enumerate(self.values)})
-        target = 'cpu' if widest else 'cpu,-avx512'
-        self.options = ['--target', target, '--no-tuned', '--no-cache', '--no-config', '--inputs', self.inputs]
-        self.fusebox, self.widest = fusebox, widest
+        self.options = ['--target', 'cpu', '--no-tuned', '--no-cache', '--no-config', '--inputs', self.inputs]
+        self.fusebox, self.environment = fusebox, environment
         self.ours, self.xla = [], []
 
     def difference(self):
@@ -185,11 +187,10 @@ class Measured:
         return worst
 
     def round(self):
-        line = subprocess.run([self.fusebox, 'bench', self.module, *self.options, '--json'], check=True, capture_output=True, text=True).stdout
-        self.ours.append(json.loads(line.splitlines()[-1]))
-        flags = os.environ.get('XLA_FLAGS', '') + ('' if self.widest else ' --xla_cpu_max_isa=AVX2')
-        line = subprocess.run([sys.executable, __file__, '--xla', self.name], check=True, capture_output=True, text=True, env={**os.environ, 'XLA_FLAGS': flags}).stdout
-        self.xla.append(json.loads(line.splitlines()[-1]))
+        of_fusebox = [self.fusebox, 'bench', self.module, *self.options, '--json']
+        for command, times in ((of_fusebox, self.ours), ([sys.executable, __file__, '--xla', self.name], self.xla)):
+            line = subprocess.run(command, check=True, capture_output=True, text=True, env=self.environment).stdout
+            times.append(json.loads(line.splitlines()[-1]))
 
     def least(self, what):
         return tuple(min(side[what] for side in sides) for sides in (self.xla, self.ours))
@@ -212,12 +213,18 @@ def main():
     if options.list or not options.fusebox:
         print('\n'.join(chosen))
         return
+    environment = dict(os.environ)
+    if not options.widest:
+        library = os.path.join(os.path.dirname(__file__), '../../target/release/libwithout_avx512.so')
+        if not os.path.exists(library):
+            sys.exit(f'{library} is missing: cargo build --release -p without-avx512, or --widest')
+        environment['LD_PRELOAD'] = os.path.realpath(library)
     ratios = {'run': [], 'compile': []}
     print(f'{"":32} {"XLA us":>9} {"us":>9} {"run":>6} {"XLA ms":>8} {"ms":>8} {"compile":>8}  difference')
     with tempfile.TemporaryDirectory() as folder:
         for name in chosen:
             jax.config.update('jax_enable_x64', any(callable(shape) for shape in CASES[name][1]))
-            measured = Measured(name, folder, options.fusebox, options.widest)
+            measured = Measured(name, folder, options.fusebox, environment)
             difference = measured.difference()
             for _ in range(options.rounds):
                 measured.round()
