@@ -45,8 +45,8 @@ impl Comparator {
     }
 }
 
-/// Sorts codes in ascending and in descending order, alone and together with their positions. `order`
-/// is the ascending order of two codes.
+/// Sorts codes in ascending and in descending order, alone and together with their positions.
+/// `order` is the ascending order of two codes.
 fn check(ty: ElementType, comparator: Comparator, codes: &[u16], order: impl Fn(u16, u16) -> Ordering) {
     let width = ty.byte_size();
     let bytes = |codes: &[u16]| codes.iter().flat_map(|code| code.to_le_bytes()[..width].to_vec()).collect::<Vec<u8>>();
@@ -70,8 +70,8 @@ fn check(ty: ElementType, comparator: Comparator, codes: &[u16], order: impl Fn(
     }
 }
 
-/// Returns all codes in random order, each once or twice. If each code occurred once, an encoding that
-/// only exchanges codes would give the right result.
+/// Returns all codes in random order, each once or twice. If each code occurred once, an encoding
+/// that only exchanges codes would give the right result.
 fn shuffled(random: &mut Random, all: &[u16]) -> Vec<u16> {
     let again: Vec<u16> = all.iter().copied().filter(|_| random.below(2) == 0).collect();
     let mut codes = [all, &again].concat();
