@@ -21,7 +21,7 @@ pub use crate::ir::builder::*;
 ///
 /// The builder dereferences to [`FunctionBuilder`]. Closures for loops and branches receive only
 /// the function builder, which can call subgraph functions but cannot declare them. So declare
-/// subgraph functions first:
+/// subgraph functions before you record loops and branches:
 ///
 /// ```
 /// use fusebox_core::builder::KernelBuilder;
@@ -72,9 +72,10 @@ impl<'f> KernelBuilder<'f> {
         KernelBuilder { fusion, function, parameters, outputs, thread, block, calls: Vec::new() }
     }
 
-    /// Allows each thread to use all available registers. Use this if each thread keeps many values
-    /// and a core need not run several blocks at a time. Without this setting, the compiler may
-    /// spill values to memory so that more blocks fit on a core.
+    /// Allows each thread to use all available registers. Call this method if each thread keeps
+    /// many values and a core need not run several blocks at a time. If a kernel does not call
+    /// `keep_many_values`, the compiler may spill values to memory so that more blocks fit on a
+    /// core.
     pub fn keep_many_values(&mut self) {
         self.function.set_attribute("fusebox.many_registers", Attribute::Unit);
     }

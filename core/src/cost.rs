@@ -10,25 +10,26 @@ use crate::hlo::{
 };
 use crate::indexing::combined_elements;
 
-/// Seconds of launch time that fusing two kernels saves. The value is an assumption for all
-/// devices.
+/// Seconds of launch time that fusing two kernels saves. Fusion decisions assume the same launch
+/// time for all devices.
 pub const LAUNCH_SECONDS: f64 = 2e-6;
 /// Dependent additions that one thread computes per second.
 pub const ADDITIONS_PER_SECOND: f64 = 2e9;
-/// Number of additions that take as long as one kernel launch. The number is equal for all devices,
-/// so that fusion decisions do not depend on the device.
+/// Number of additions that take as long as one kernel launch. Fusion decisions use the same cost
+/// of a launch for all devices, so that the decisions do not depend on the device.
 pub const LAUNCH: f64 = LAUNCH_SECONDS * ADDITIONS_PER_SECOND;
 /// Cost, in additions, of writing an element to memory and reading it again.
 pub const ROUND_TRIP: f64 = 4.0;
 /// Largest cost, in additions, of a scalar that every block recomputes instead of reading it.
 pub const CHEAP_SCALAR: f64 = 10.0;
 
-/// Cost of a transcendental function, in additions. Most of this cost is a polynomial.
+/// Cost of a transcendental function, in additions. A polynomial causes most of the cost of a
+/// transcendental function.
 const FUNCTION: f64 = 25.0;
-/// Cost of a sine, cosine or tangent of an `f64`, which reduces its argument exactly.
+/// Cost of a sine, cosine or tangent of an `f64`, including the exact reduction of the argument.
 const WIDE_TRIGONOMETRY: f64 = 100.0;
-/// Costs, in additions, of two kinds of functions of a complex number. The first cost is that of
-/// most functions. The second cost is that of a trigonometric function, which needs several real
+/// Costs, in additions, of functions of a complex number. The first number is the cost of most
+/// functions. The second number is the cost of a trigonometric function, which needs several real
 /// sines.
 const COMPLEX: [f64; 2] = [70.0, 300.0];
 /// Cost of a power of complex numbers.
@@ -42,13 +43,13 @@ const FLOAT_REMAINDER: f64 = 100.0;
 const INTEGER_POWER: [f64; 2] = [75.0, 330.0];
 /// Bytes of memory traffic that take as long as one scalar addition.
 const BYTES_OF_ADDITION: f64 = 1.2;
-/// Cost, in additions, of one read if adjacent elements of the result need elements that are far
-/// apart in memory.
+/// Cost, in additions, of one read if adjacent elements of the result need operand elements that
+/// are far apart in memory.
 pub const STRIDED_READ: f64 = 12.0;
 /// Array size, in bytes, above which strided reads miss the nearest cache.
 pub const CACHED_BYTES: i64 = 32 << 10;
-/// Least number of contiguous bytes that a transpose must keep together to be as fast as a
-/// sequential read. The number is the size of a cache line.
+/// Least number of contiguous bytes (a cache line) that a transpose must keep together to be as
+/// fast as a sequential read.
 const LEAST_RUN_BYTES: i64 = 64;
 
 /// Cost, in additions, of computing one element of `instruction` from its operands.
@@ -72,15 +73,15 @@ pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 
     }
 }
 
-/// Cost, in additions, of recomputing an element instead of reading it from a buffer. The cost is
-/// the operation plus the reads of its operands, minus the saved read.
+/// Cost, in additions, of recomputing an element instead of reading it from a buffer. Recomputing
+/// costs the operation and the reads of its operands, and saves one read.
 pub fn per_repetition(computation: &Computation, instruction: &Instruction) -> f64 {
     let is_read = |operand: &&InstrId| is_read(computation, **operand);
     let reads = instruction.operands.iter().filter(is_read).count() as f64;
     (per_element(computation, instruction) + reads - 1.0).max(0.0)
 }
 
-/// Whether users read a value from memory element by element when the value is not fused into them.
+/// Whether users that are not fused with a value read the value from memory element by element.
 fn is_read(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match instruction.op {
@@ -90,9 +91,9 @@ fn is_read(computation: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Number of bytes of memory traffic that take as long as the arithmetic of one element. All cores
-/// are assumed to compute, and to access memory, at the same time. An operation that is one machine
-/// instruction costs one byte.
+/// Number of bytes of memory traffic that take as long as the arithmetic of one element. The number
+/// assumes that all cores compute, and access memory, at the same time. An operation that is one
+/// machine instruction costs one byte.
 pub fn arithmetic_bytes(computation: &Computation, instruction: &Instruction) -> i64 {
     match &instruction.op {
         Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::Reshape | Op::Bitcast | Op::Broadcast { .. } => 0,
@@ -113,7 +114,8 @@ const CACHED: i64 = 512 << 10;
 const FROM_ANOTHER_CORE: i64 = 4;
 
 /// Cost of distributing a small array from the core that wrote it to all cores; 0 for larger
-/// arrays. The cost is the number of bytes that one core could move in that time.
+/// arrays. The cost is stated as the number of bytes that one core could move in the time of the
+/// distribution.
 pub fn fetching(bytes: i64, device: &DeviceDescription) -> i64 {
     if is_cached(bytes) { moved_between_cores(bytes, device) } else { 0 }
 }
@@ -125,15 +127,16 @@ pub fn is_cached(bytes: i64) -> bool {
 }
 
 /// Cost of moving `bytes` from one core's cache to the caches of all cores. Each core needs an
-/// equal part, so the core that has the bytes keeps one part. The cost is the number of bytes that
-/// one core could move in that time.
+/// equal part, so the core that has the bytes keeps one part. The cost is stated as the number of
+/// bytes that one core could move in the time that the whole move takes.
 pub fn moved_between_cores(bytes: i64, device: &DeviceDescription) -> i64 {
     let of_others = bytes - bytes / i64::from(device.core_count.max(1));
     of_others.saturating_mul(FROM_ANOTHER_CORE)
 }
 
 /// Whether an operation takes about twenty machine instructions per element, most of them for a
-/// polynomial. Reading an element from a near cache is faster than recomputing it.
+/// polynomial. Reading an element from a near cache is faster than recomputing it by such an
+/// operation.
 pub fn is_function(op: &Op) -> bool {
     match op {
         Op::Unary(op) => !matches!(op.work(), UnaryWork::OneInstruction | UnaryWork::FewInstructions),
@@ -176,7 +179,7 @@ fn is_strided(computation: &Computation, transpose: &Instruction) -> bool {
     bytes(transpose) > CACHED_BYTES && run_bytes(operand, permutation) < LEAST_RUN_BYTES
 }
 
-/// Size, in bytes, of a run that is contiguous both before and after a transpose.
+/// Size, in bytes, of a run of elements that is contiguous both before and after a transpose.
 fn run_bytes(operand: &ArrayShape, permutation: &[i64]) -> i64 {
     let real = |d: &i64| operand.dims[*d as usize] > 1;
     let order: Vec<i64> = permutation.iter().copied().filter(real).collect();
@@ -199,8 +202,9 @@ pub fn is_heavy(op: &Op) -> bool {
     matches!(op, Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) | Op::Map { .. })
 }
 
-/// Whether vector code combines elements in an order that differs from the order of HLO. The order
-/// differs for sums and products, and for the maximum and minimum of integers.
+/// Whether vector code combines elements in an order that differs from the order of HLO. For sums
+/// and products, and for the maximum and minimum of integers, vector code has another order than
+/// HLO.
 pub fn is_regrouped(module: &Module, instruction: &Instruction) -> bool {
     match &instruction.op {
         Op::Dot(_) | Op::Convolution(_) => true,

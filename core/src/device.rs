@@ -4,13 +4,14 @@ pub mod instructions;
 
 use crate::ir::{Function, MatrixProduct, OpKind};
 
-/// Numbers that describe a machine. Heuristics read these numbers, never the name of a target.
+/// Numbers that describe a machine. Heuristics read the numbers of the description, never the name
+/// of a target.
 ///
 /// A plan decides in which order a kernel sums floats. Plans depend on `core_count`,
 /// `vector_bytes`, `core_cache_bytes`, the registers, the tile products and the numbers of threads.
-/// So these fields can change the last bits of results. The fields are fixed at compile time, so an
-/// executable gives the same bits in every run. A module that is compiled twice for the same
-/// description also gives the same bits.
+/// The fields on which plans depend can therefore change the last bits of results. All fields are
+/// fixed at compile time, so an executable gives the same bits in every run. A module that is
+/// compiled twice for the same description also gives the same bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceDescription {
     /// Name to display: `cpu`, `simt`, `sm_90` …
@@ -33,9 +34,9 @@ pub struct DeviceDescription {
     pub registers: u32,
     /// Matrix products that the processor computes with instructions on tile registers.
     pub tile_products: NarrowProducts,
-    /// Products that the processor computes with special instructions on vector registers. These
-    /// instructions multiply words of adjacent elements and sum the products of each word. The int8
-    /// form can only multiply signed by unsigned bytes.
+    /// Products that the processor computes with special instructions on vector registers. Each
+    /// special instruction multiplies words of adjacent elements and sums the products of each
+    /// word. The special instructions for int8 can only multiply signed bytes by unsigned bytes.
     pub word_products: NarrowProducts,
     /// Size in bytes of a cache line, which is the unit of transfers between memory and caches.
     pub cache_line_bytes: u32,
@@ -44,7 +45,7 @@ pub struct DeviceDescription {
     /// Seconds from one kernel's end to the start of the next, for the cost model.
     pub launch_seconds: f64,
     /// Seconds that a launch needs to distribute blocks to the other cores and to collect their
-    /// completion. If a launch starts all blocks at once, the number is 0.
+    /// completion. The time is 0 if a launch starts all blocks at once.
     pub share_seconds: f64,
     /// Memory bandwidth in bytes per second, for the cost model.
     pub memory_bandwidth: f64,
@@ -53,15 +54,16 @@ pub struct DeviceDescription {
     /// Matrix products that a warp computes with one instruction.
     pub matrix_products: Vec<MatrixProduct>,
     /// Whether the device has instructions that multiply tiles of `bf16` or `f16` in shared memory.
-    /// Four warps execute each of these instructions together.
+    /// Four warps together execute each instruction that multiplies tiles.
     pub multiplies_tiles: bool,
     /// Whether the host has a library that multiplies matrices on this device.
     pub has_product_library: bool,
 }
 
 /// Instructions that multiply narrow numbers and sum the products in a wider type. Each field
-/// stands for one type of factors. The instructions work on small matrices in tile registers (AMX),
-/// or on words of adjacent elements in vector registers (AVX-512 BF16 and VNNI).
+/// states whether instructions for one type of factors are available. The instructions work on
+/// small matrices in tile registers (AMX), or on words of adjacent elements in vector registers
+/// (AVX-512 BF16 and VNNI).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NarrowProducts {
     /// Whether products of `bf16` numbers, summed in `f32`, are available.
@@ -152,7 +154,8 @@ impl DeviceDescription {
     }
 
     /// Whether `bytes` exceed the private caches of all cores together. A launch that reads and
-    /// writes so much data must use memory or a cache that all cores share.
+    /// writes more data than the private caches hold must use memory, or a cache that all cores
+    /// share.
     pub fn exceeds_core_caches(&self, bytes: u64) -> bool {
         bytes > self.core_cache_bytes.saturating_mul(u64::from(self.core_count))
     }

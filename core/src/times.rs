@@ -1,9 +1,10 @@
 //! Formats times for people to read.
 
-/// Formats microseconds without the unit, with `decimals` digits after the point. A value below 1
-/// gets as many digits as two significant digits need, so that short times do not read as zero.
+/// Formats microseconds without the unit, with `decimals` digits after the point. For a value below
+/// 1, prints enough digits after the point to show two significant digits, so that short times do
+/// not read as zero.
 pub fn microseconds(us: f64, decimals: usize) -> String {
-    /// Largest number of decimals. This number is enough for the time of any kernel; further
+    /// Largest number of decimals. Nine decimals are enough for the time of any kernel; further
     /// decimals are rounding errors.
     const MOST_DECIMALS: i32 = 9;
     if us == 0.0 || !us.is_finite() {

@@ -1,4 +1,5 @@
-//! Reads HLO files, verifies them, prints them and reads them back; prints how long each step took.
+//! Reads, verifies and prints HLO files, and reads the printed modules back. Also prints how long
+//! each step took.
 //!
 //! ```text
 //! cargo run --release --example check_hlo -- [--fill] [--emit FOLDER] [--generate N] FILE…

@@ -2,7 +2,7 @@
 
 use super::ElementType;
 
-/// Kinds of numbers. Each kind includes the kinds before it.
+/// Kinds of numbers. Each kind of number includes the kinds that are declared before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Pred,
@@ -25,13 +25,14 @@ impl Kind {
 /// Returns the type to which operands of a `dot` or `convolution` are converted before they are
 /// multiplied and added. The sum is converted to the result's type once.
 ///
-/// The type holds every float or complex operand. The type also holds the result if the result's
-/// kind is at least the operands' kind. If operands and result are integers, they are multiplied
+/// The returned type can represent every value of a float or complex operand. If the result is of
+/// the operands' kind or of a later kind (integer, float, complex), the returned type can also
+/// represent every value of the result. If operands and result are integers, they are multiplied
 /// and added in the result's type, and wrap on overflow. Narrow floats are summed in `f32`. If an
 /// operand or the result is a 64-bit float, floats are summed in `f64`. Floats are also summed in
-/// `f64` if an operand has an integer type that `f32` does not hold. A result of a lower kind does
-/// not change the type. For example, `c64` operands with an `s32` result are multiplied and added
-/// in `c64`.
+/// `f64` if an operand has an integer type whose values `f32` cannot all represent. A result of an
+/// earlier kind than the operands does not affect the type of the sum. For example, `c64` operands
+/// with an `s32` result are multiplied and added in `c64`.
 pub fn accumulation_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
     let operands = Kind::of(lhs).max(Kind::of(rhs));
     match operands.max(Kind::of(result)) {

@@ -1,11 +1,12 @@
-//! Immutable bytes that clones do not copy.
+//! Immutable bytes, which all clones share.
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Immutable bytes. A clone refers to the same memory. This type wraps a vector without copying the
-/// elements. An `Arc<[u8]>` would copy them, which needs further memory.
+/// Immutable bytes. A clone refers to the same memory. This type wraps a vector without copying its
+/// elements. A conversion of the vector to `Arc<[u8]>` would copy the elements and need further
+/// memory.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Bytes(Arc<Vec<u8>>);
 

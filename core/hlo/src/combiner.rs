@@ -12,8 +12,8 @@ pub struct Combiner {
     /// Type of the parameters and of the result.
     pub element_type: ElementType,
     /// The type in which the operation computes. This type differs from `element_type` if the
-    /// computation converts its parameters and its result. Such conversions are usual for narrow
-    /// types.
+    /// computation converts its parameters and its result. Combiners of narrow types usually
+    /// contain these conversions.
     pub computes_in: ElementType,
     /// Whether the second parameter is the operation's first operand. The value is always false for
     /// commutative operations.
@@ -22,7 +22,7 @@ pub struct Combiner {
 
 impl Combiner {
     /// Returns the operation that a computation applies to two scalars; `None` if the computation
-    /// has any other form.
+    /// does anything else.
     pub fn of(computation: &Computation) -> Option<Combiner> {
         let element_type = computation.root_instruction().shape.as_array()?.element_type;
         let converted = |id: InstrId| match computation.instruction(id).op {
@@ -54,8 +54,8 @@ impl Combiner {
         Some(Combiner { op, element_type, computes_in, is_exchanged })
     }
 
-    /// Returns the operation if two conditions hold. The operation must compute in the parameters'
-    /// type. The operation must be commutative, or read the parameters in their order.
+    /// Returns the operation if it computes in the parameters' type, and is commutative or reads
+    /// the parameters in their order.
     pub fn in_order(self) -> Option<BinaryOp> {
         (!self.is_exchanged && self.computes_in == self.element_type).then_some(self.op)
     }

@@ -1,4 +1,4 @@
-//! Decides whether one element type holds every value of another.
+//! Decides whether one element type can represent every value of another element type.
 
 use super::{ElementType, FloatFormat};
 
@@ -30,7 +30,7 @@ impl ElementType {
 }
 
 impl FloatFormat {
-    /// Returns the binary exponent of the smallest positive number.
+    /// Returns the binary exponent of the smallest positive number in this format.
     pub fn smallest_exponent(self) -> i32 {
         let smallest_normal = if self.mantissa_bits > 0 { 1 } else { 0 };
         smallest_normal - self.bias - self.mantissa_bits as i32
@@ -88,8 +88,8 @@ mod tests {
         }
     }
 
-    /// Converts all values of all small float types to each other, and compares the outcome with
-    /// the answer.
+    /// Converts all values of each small float type to each small float type. Checks that
+    /// `holds_values_of` is true exactly if each value survives the conversion.
     #[test]
     fn small_floats_hold_what_survives_the_way_there_and_back() {
         let small: Vec<ElementType> =

@@ -40,7 +40,7 @@ public_messages! {
 pub struct StackFrame {
     /// Row of `FileLocations`.
     pub file_location_id: i64,
-    /// The parent frame as text writes it: the number of the parent's row plus 1. A root frame has
-    /// 1.
+    /// The parent frame as HLO text states it: the number of the parent's row plus 1. For a root
+    /// frame, this number is 1.
     pub parent_frame_id: i64,
 }

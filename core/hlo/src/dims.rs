@@ -1,4 +1,4 @@
-//! Dimension numbers and windows that one attribute describes.
+//! Types for attributes that describe the dimensions of a slice, padding, window or convolution.
 
 use crate::message::public_messages;
 

@@ -146,8 +146,7 @@ impl ElementType {
         }
     }
 
-    /// Number of bits of an element in memory, from which `bitcast` and `bitcast-convert` make
-    /// other elements; 8 for `pred`.
+    /// Number of bits that `bitcast` and `bitcast-convert` reinterpret per element; 8 for `pred`.
     pub fn stored_bits(self) -> u32 {
         if self == ElementType::Pred { 8 } else { self.bits() }
     }

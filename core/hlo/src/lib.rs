@@ -14,7 +14,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-/// Makes the function return a formatted message as an error unless a condition holds.
+/// Returns a formatted message as an error from the enclosing function if a condition is false.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)*) => {
         if !$condition {

@@ -24,15 +24,15 @@ pub struct Module {
     pub input_output_alias: Vec<InputOutputAlias>,
     /// The attribute `buffer_donor={ (parameter, {index}), … }`.
     pub buffer_donor: Vec<(i64, Vec<i64>)>,
-    /// The attribute `entry_computation_layout={…}`. Without this attribute, the entry's parameters
-    /// and root determine the layouts.
+    /// The attribute `entry_computation_layout={…}`. If the attribute is missing, the shapes of the
+    /// entry's parameters and root determine the layouts.
     pub entry_layout: Option<EntryLayout>,
     /// The attribute `replica_count`; 1 if it is absent.
     pub replica_count: i64,
     /// The attribute `num_partitions`; 1 if it is absent.
     pub num_partitions: i64,
-    /// Other header attributes, as pairs of name and raw text. These attributes are kept and
-    /// printed but not interpreted.
+    /// Other header attributes, as pairs of name and raw text. Fusebox keeps and prints these
+    /// attributes, but does not interpret them.
     pub other_attributes: Vec<(String, String)>,
     /// The parameters and results that hold sizes of dynamic dimensions. A pass adds these
     /// parameters and results to the module. HLO text does not contain this field.
@@ -54,19 +54,18 @@ pub struct EntryLayout {
     pub result: Shape,
 }
 
-/// The entry's parameters and results that hold sizes. Each of them holds the size of one dynamic
-/// dimension of another parameter or result. All have the shape `s32[]` and follow the declared
-/// parameters or results.
+/// The entry's parameters and results that hold sizes. Each of these parameters and results holds
+/// the size of one dynamic dimension of a declared parameter or result. Parameters and results that
+/// hold sizes have the shape `s32[]` and follow the declared parameters or results.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct InterfaceSizes {
-    /// For each of these parameters, the number of another parameter and a dimension of that
-    /// parameter. The parameter holds the size of this dimension.
+    /// For each parameter that holds a size: the number of the declared parameter, and the
+    /// dimension whose size it holds.
     pub of_parameters: Vec<(usize, SizedDimension)>,
-    /// For each of these results, a dimension of the declared result. The result holds the size of
-    /// this dimension.
+    /// For each result that holds a size: the dimension of the declared result whose size it holds.
     pub of_result: Vec<SizedDimension>,
-    /// Whether the result was declared as an array. If so, the array is now the first element of a
-    /// tuple.
+    /// Whether the result was declared as an array. If so, the result is now a tuple whose first
+    /// element is this array.
     pub result_is_array: bool,
 }
 
@@ -182,14 +181,14 @@ impl Instruction {
 }
 
 impl Module {
-    /// Returns the place that diagnostics about an instruction name instead of a file: the line of
-    /// the user's program, or the file of the module's text.
+    /// Returns the location that diagnostics about an instruction name: the line of the user's
+    /// program if it is known, else the file of the module's text.
     pub fn place_of(&self, instruction: &Instruction) -> String {
         instruction.user_line().unwrap_or_else(|| self.source_file.clone())
     }
 
-    /// Returns the line from which an instruction comes, and the name of its file: the line of the
-    /// user's program if the metadata name it, else the line of the module's text.
+    /// Returns the file and the line from which an instruction comes. If the metadata name a line
+    /// of the user's program, returns this line, else the line of the module's text.
     pub fn line_of<'m>(&'m self, instruction: &'m Instruction) -> Option<(&'m str, u32)> {
         let metadata = instruction.extra.as_ref().and_then(|extra| extra.metadata.as_ref());
         let of_user = metadata.map_or(("", 0), |it| (it.source_file.as_str(), it.source_line));

@@ -120,9 +120,10 @@ impl FloatFormat {
     }
 
     /// Returns the pattern nearest to a value, ties to even. Values that are too large become
-    /// infinity. In types without infinities, they become NaN. In types without infinities and NaN,
-    /// they become the largest number. NaN becomes the default NaN and keeps its sign. In types
-    /// without NaN, NaN becomes negative zero.
+    /// infinity. In types without infinities, values that are too large become NaN. In types
+    /// without infinities and NaN, values that are too large become the largest number. NaN becomes
+    /// the default NaN, with the same sign if the type has NaNs of both signs. In types without
+    /// NaN, NaN becomes negative zero.
     pub fn encode(self, value: f64) -> u64 {
         if self.mantissa_bits == 52 {
             return value.to_bits();
@@ -150,8 +151,8 @@ impl FloatFormat {
         }
     }
 
-    /// Returns the pattern of the rounded value, and ignores that some patterns are special. The
-    /// result may exceed the pattern whose exponent and mantissa bits are all ones.
+    /// Returns the pattern of the rounded value, and ignores that some patterns are infinities or
+    /// NaNs. The result may exceed the pattern whose exponent and mantissa bits are all ones.
     fn encode_magnitude(self, value: f64) -> u64 {
         if value.is_infinite() {
             return u64::MAX >> 1;

@@ -1,5 +1,5 @@
-//! Operations. One table lists their opcodes, their attributes, and how elements of their results
-//! are computed.
+//! Operations. One table lists the opcodes and attributes of all operations, and how elements of
+//! their results are computed.
 
 use super::attribute::{
     All, Attribute, Callee, Callees, Describes, Kept, Reader, Writer, assumed, content, needed, number32, one_of_list,
@@ -440,9 +440,9 @@ impl Op {
         matches!(self, Op::Reshape | Op::Bitcast)
     }
 
-    /// Returns the number of the first operand that states where elements are read or replaced. All
-    /// later operands also state where elements are read or replaced. `None` for a scatter, which
-    /// computes all elements together.
+    /// Returns the number of the first operand that contains the indices at which the operation
+    /// reads or replaces elements. All later operands also contain indices. `None` for a scatter,
+    /// which computes all elements together.
     pub fn first_index(&self) -> Option<usize> {
         match self {
             Op::DynamicSlice { .. } | Op::Gather(_) => Some(1),
@@ -452,7 +452,7 @@ impl Op {
     }
 
     /// Whether each element of the result can be computed from the operands without computing other
-    /// elements of the result. Subgraph functions can compute these operations for emitters.
+    /// elements of the result. Subgraph functions can compute elemental operations for emitters.
     /// Elements of a scatter, a sort or an FFT are computed together.
     pub fn is_elemental(&self) -> bool {
         self.elements() != Elements::Whole

@@ -7,8 +7,8 @@ use super::ElementType;
 pub struct Layout {
     /// Dimension numbers, the fastest varying first. A permutation of `0..rank`.
     pub minor_to_major: Vec<usize>,
-    /// The text after `:` (tiles, element size, memory space …), verbatim. The text is printed but
-    /// not interpreted.
+    /// The text after `:` (tiles, element size, memory space …), verbatim. Fusebox prints the text
+    /// but does not interpret it.
     pub suffix: String,
 }
 
@@ -145,8 +145,8 @@ impl Shape {
         }
     }
 
-    /// Returns the shapes of the leaves, depth first. Flattened tuples in `.npz` files have the
-    /// same order. Tokens and opaques are leaves too.
+    /// Returns the shapes of the leaves, depth first. Flattened tuples in `.npz` files store their
+    /// leaves in the same order. Tokens and opaques are leaves too.
     pub fn leaves(&self) -> Vec<&Shape> {
         match self {
             Shape::Tuple(elements) => elements.iter().flat_map(Shape::leaves).collect(),
@@ -187,8 +187,8 @@ impl Shape {
         }
     }
 
-    /// Whether the shapes are equal. Ignores layouts, and treats bounds of dynamic dimensions as
-    /// sizes.
+    /// Whether both shapes are equal. The comparison ignores layouts, and treats bounds of dynamic
+    /// dimensions as sizes.
     pub fn same_structure(&self, other: &Shape) -> bool {
         match (self, other) {
             (Shape::Array(a), Shape::Array(b)) => a.same_type_and_dims(b),

@@ -28,8 +28,8 @@ pub struct Diagnostic {
     pub source_line: String,
 }
 
-/// Returns the part of a source line that a diagnostic shows. Long lines are cut. The result is
-/// empty if `column` is in the part that is cut off.
+/// Returns the part of a source line that a diagnostic shows. The function cuts off the end of long
+/// lines. The result is empty if `column` is in the part that the function cuts off.
 pub(crate) fn shown_line(line: &str, column: u32) -> String {
     const LONGEST: usize = 300;
     if line.len() <= LONGEST {

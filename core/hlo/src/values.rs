@@ -52,10 +52,11 @@ groups! {
     GatherDims {
         /// Dimensions of the result that index into the slice.
         offset_dims: Vec<i64> = needed("offset_dims", |m| &mut m.gather().offset_dims),
-        /// Dimensions of the operand that the result lacks. Slices have size 1 in these dimensions.
+        /// Dimensions of the operand that the result lacks. In each collapsed dimension, slices
+        /// have size 1.
         collapsed_slice_dims: Vec<i64> = needed("collapsed_slice_dims", |m| &mut m.gather().collapsed_slice_dims),
-        /// For each component of an index vector, the operand dimension in which this component is
-        /// an index.
+        /// For each component of an index vector, the operand dimension that this component
+        /// indexes.
         start_index_map: Vec<i64> = needed("start_index_map", |m| &mut m.gather().start_index_map),
         /// Batching dimensions of the operand.
         operand_batching_dims: Vec<i64> = optional("operand_batching_dims", |m| &mut m.gather().operand_batching_dims),
@@ -75,11 +76,11 @@ groups! {
     ScatterDims {
         /// Dimensions of the updates that index into the window.
         update_window_dims: Vec<i64> = needed("update_window_dims", |m| &mut m.scatter().update_window_dims),
-        /// Dimensions of the operand that the updates lack. Windows have size 1 in these
-        /// dimensions.
+        /// Dimensions of the operand that the updates lack. In each inserted dimension, windows
+        /// have size 1.
         inserted_window_dims: Vec<i64> = needed("inserted_window_dims", |m| &mut m.scatter().inserted_window_dims),
-        /// For each component of an index vector, the operand dimension in which this component is
-        /// an index.
+        /// For each component of an index vector, the operand dimension that this component
+        /// indexes.
         scatter_dims_to_operand_dims: Vec<i64> =
             needed("scatter_dims_to_operand_dims", |m| &mut m.scatter().scatter_dims_to_operand_dims),
         /// Batching dimensions of the operand.

@@ -1,9 +1,10 @@
 //! The verifier. The verifier checks every property of a module on which other code relies.
 //!
 //! The verifier reports all faults, each with the location of its instruction. The most important
-//! properties are: Ids are in range. Operands come before users, and callees come before callers.
-//! The byte size of each shape fits into `i64`. Layouts are permutations. Parameters are numbered
-//! from 0. Every result has the shape that [`infer_shape`] returns.
+//! properties of a valid module are these: ids are in range, operands come before users, and
+//! callees come before callers. The byte size of each shape fits into `i64`. Layouts are
+//! permutations. Parameters are numbered from 0. Every result has the shape that [`infer_shape`]
+//! returns.
 //!
 //! [`infer_shape`]: super::infer_shape
 
@@ -209,7 +210,8 @@ fn check_path(what: &str, shape: &Shape, path: &[i64]) -> Result<(), String> {
 }
 
 /// Checks that a dimension of the result is declared as dynamic if its size depends on dynamic
-/// dimensions. If another dimension is also declared as dynamic, its size is the bound.
+/// dimensions. A dimension may also be declared as dynamic although its size depends on no dynamic
+/// dimension; its size is then the bound.
 fn check_dynamic_dimensions(site: &Site, inferred: &Shape, declared: &Shape) -> Result<(), String> {
     let opcode = site.op.opcode();
     let is_dynamic = |shape: &&Shape| shape.has_dynamic_size();

@@ -24,15 +24,15 @@ impl Bounds {
         Bounds { dims: dims.into_iter().collect(), ..Bounds::default() }
     }
 
-    /// Returns the bounds of a map's variables, without its constraints.
+    /// Returns the bounds of a map's variables, and ignores the map's constraints.
     pub fn of_variables(map: &IndexingMap) -> Self {
         let bounds = |variables: &[super::Variable]| variables.iter().map(|v| v.bounds).collect();
         let (dims, ranges, runtime) = (bounds(&map.dims), bounds(&map.ranges), bounds(&map.runtime));
         Bounds { dims, ranges, runtime, facts: Vec::new() }
     }
 
-    /// Returns the bounds of a map's variables, with the map's constraints as facts. These bounds
-    /// hold at all points of the map's domain.
+    /// Returns the bounds of a map's variables, with the map's constraints as facts. The returned
+    /// bounds hold at all points of the map's domain.
     pub fn of_domain(map: &IndexingMap) -> Self {
         let mut bounds = Bounds::of_variables(map);
         for constraint in &map.constraints {

@@ -136,8 +136,8 @@ impl IndexingMap {
     }
 }
 
-/// Adds a constraint. If there is a constraint on the same expression, merges both constraints.
-/// Returns `None` if the two constraints exclude each other.
+/// Adds a constraint. If the list already contains a constraint on the same expression, merges both
+/// constraints. Returns `None` if two constraints exclude each other.
 fn insert(constraint: Constraint, constraints: &mut Vec<Constraint>) -> Option<()> {
     for (i, known) in constraints.iter_mut().enumerate() {
         if known.expr == constraint.expr {
@@ -157,8 +157,8 @@ fn insert(constraint: Constraint, constraints: &mut Vec<Constraint>) -> Option<(
     Some(())
 }
 
-/// Simplifies each constraint under the other constraints. Drops a constraint that the others
-/// imply. Returns `None` if a constraint contradicts the others.
+/// Simplifies each constraint under the other constraints. Drops a constraint that the other
+/// constraints imply. Returns `None` if a constraint contradicts the other constraints.
 fn refine(bounds: &Bounds, mut constraints: Vec<Constraint>) -> Option<Vec<Constraint>> {
     let mut i = 0;
     while constraints.len() > 1 && i < constraints.len() {
@@ -177,7 +177,8 @@ fn refine(bounds: &Bounds, mut constraints: Vec<Constraint>) -> Option<Vec<Const
     Some(constraints)
 }
 
-/// Returns the used variables, and for each old variable the expression that refers to it now.
+/// Returns the used variables, renumbered, and for each old variable the expression that refers to
+/// it after the renumbering.
 pub(super) fn renumber(variables: &[Variable], used: &[bool], make: fn(u32) -> Expr) -> (Vec<Variable>, Vec<Expr>) {
     let mut kept = Vec::new();
     let mut renamed = Vec::new();

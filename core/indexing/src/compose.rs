@@ -5,10 +5,11 @@ use super::{Constraint, Expr, IndexingMap, Variable};
 impl IndexingMap {
     /// Returns the map that applies `self`, and then applies `outer` to the results of `self`.
     ///
-    /// The dimensions are those of `self`. The range and runtime variables are those of `self`,
-    /// then those of `outer`. The domain contains those points of the domain of `self` that `self`
-    /// maps into the domain of `outer`. The map is not simplified. Returns `None` if `self` has
-    /// more or fewer results than `outer` has dimensions.
+    /// The composed map has the dimensions of `self`. Its range and runtime variables are those of
+    /// `self`, followed by those of `outer`. A point of the domain of `self` is in the domain of
+    /// the composed map if `self` maps the point into the domain of `outer`. The function does not
+    /// simplify the composed map. Returns `None` if `self` has more or fewer results than `outer`
+    /// has dimensions.
     pub fn then(&self, outer: &IndexingMap) -> Option<IndexingMap> {
         if self.results.len() != outer.dims.len() {
             return None;

@@ -71,15 +71,16 @@ fn rewrite(ix: Ix, bounds: Interval, algebra: &mut Algebra) -> Option<(Ix, Inter
     drop_small_rest(&sum, lower, upper, algebra)
 }
 
-/// Returns a sum and its bounds. If a bound is missing, the end of the sum's range replaces it.
+/// Returns the expression of a sum, and the bounds of the sum. If a bound is missing, the end of
+/// the sum's range replaces it.
 fn bounded(sum: Sum, lower: Option<i64>, upper: Option<i64>, algebra: &mut Algebra) -> (Ix, Interval) {
     let ix = algebra.sum(sum);
     let range = algebra.range(ix);
     (ix, Interval::new(lower.unwrap_or(range.lower), upper.unwrap_or(range.upper)))
 }
 
-/// Rewrites `factor · x in [l, u]` to `x in [ceil(l / factor), floor(u / factor)]`. The ends are
-/// swapped if the factor is negative.
+/// Rewrites `factor · x in [l, u]` to `x in [ceil(l / factor), floor(u / factor)]`. If the factor
+/// is negative, the function swaps `l` and `u`.
 fn divide(
     mut sum: Sum,
     factor: i64,
@@ -105,7 +106,7 @@ fn invert(bound: Option<i64>) -> Option<Option<i64>> {
 }
 
 /// Rewrites `g·p + r in [l, u]` to a constraint on `p` alone if `r` is too small to matter at
-/// either bound. This rule makes the bounds check of a vector independent of the lane.
+/// either bound. Without `r`, the bounds check of a vector does not depend on the lane.
 fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &mut Algebra) -> Option<(Ix, Interval)> {
     let whole = coefficient_divisors(sum).into_iter().map(|g| (g, split_multiples(sum, g)));
     let parts = coefficient_sizes(sum).into_iter().map(|g| (g, split_coefficients(sum, g)));
@@ -127,8 +128,8 @@ fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &
     None
 }
 
-/// Writes `Σ k·t` as `g · Σ (k / g)·t + Σ (k mod g)·t`. This form is useful if a coefficient is
-/// slightly above a multiple of `g`.
+/// Writes `Σ k·t` as `g · Σ (k / g)·t + Σ (k mod g)·t`. The split form is useful if a coefficient
+/// is slightly above a multiple of `g`.
 fn split_coefficients(sum: &Sum, g: i64) -> (Sum, Sum) {
     let of = |part: fn(i64, i64) -> i64| {
         let terms = sum.terms.iter().map(|&(term, k)| (term, part(k, g))).filter(|&(_, k)| k != 0);

@@ -15,7 +15,7 @@ const SAMPLES: u64 = 1 << 20;
 /// Least number of points to try per map if several maps are checked.
 const LEAST_SAMPLES: u64 = 1 << 10;
 
-/// How a check established the property.
+/// How a check established that maps have the required coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// The check tried all points.
@@ -23,10 +23,10 @@ pub enum Proof {
         /// Number of points in the domains of the maps.
         points: u64,
     },
-    /// The check inverted the maps.
+    /// The check proved the coverage by algebra, without trying points.
     Structural,
-    /// The check tried some points, because there are too many points and no inverse. Trying some
-    /// points is not a proof.
+    /// The check tried only some points, because algebra did not decide, and the maps have too many
+    /// points or have runtime variables. Trying some points is not a proof.
     Sampled {
         /// Number of points that the check tried.
         points: u64,
@@ -37,10 +37,10 @@ pub enum Proof {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointName(pub String);
 
-/// Why a map does not have the required property.
+/// The reason why a map does not have the required coverage.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// The number of results of the map is not the number of dimensions of the shape.
+    /// The number of the map's results differs from the number of the shape's dimensions.
     #[error("the map has {results} results, but the shape has {rank} dimensions")]
     Rank {
         /// Number of results of the map.
@@ -54,7 +54,7 @@ pub enum Violation {
         /// The variable.
         variable: String,
     },
-    /// A point leads outside of the shape.
+    /// A map sends a point to an index outside of the shape.
     #[error("element {element:?} is outside of {shape:?} (at {point})")]
     OutOfBounds {
         /// The index.
@@ -64,7 +64,7 @@ pub enum Violation {
         /// The point.
         point: PointName,
     },
-    /// Two points lead to the same element.
+    /// The maps send two points to the same element.
     #[error("element {element:?} is reached twice (at {first} and at {second})")]
     Twice {
         /// The index.
@@ -74,7 +74,7 @@ pub enum Violation {
         /// Another point.
         second: PointName,
     },
-    /// No point leads to an element.
+    /// The maps send no point to one of the elements.
     #[error("element {element:?} is never reached")]
     Missing {
         /// The index.
@@ -98,8 +98,9 @@ pub enum Violation {
     },
 }
 
-/// Checks that exactly one point of the domain reaches each element of `shape`, and that no point
-/// leads outside of the shape. Both conditions must hold for all values of the runtime variables.
+/// Checks that exactly one point of the domain reaches each element of `shape`, and that the map
+/// sends no point to an index outside of the shape. The map must cover the shape in this way for
+/// all values of the runtime variables.
 ///
 /// # Errors
 /// Returns the first violation found.
@@ -107,8 +108,8 @@ pub fn covers_exactly_once(map: &IndexingMap, shape: &[i64]) -> Result<Proof, Vi
     check_coverage(map, shape, Coverage::ExactlyOnce)
 }
 
-/// Checks whether a map has the required coverage of a shape. Uses algebra if algebra decides.
-/// Otherwise tries all points, or samples if there are too many points.
+/// Checks whether a map has the required coverage of a shape. Uses algebra if algebra can decide.
+/// Otherwise, the check tries all points, or a sample of the points if there are too many.
 ///
 /// # Errors
 /// Returns the first violation found.
@@ -321,8 +322,8 @@ fn index(mut position: u64, shape: &[i64]) -> Vec<i64> {
     index
 }
 
-/// A set of elements. The set uses one bit per element, or a hash set if the shape is much larger
-/// than the number of points.
+/// A set of elements. The set uses one bit per element. If the shape has more than
+/// `8 * MAX_ENUMERATED` elements, the set is a hash set.
 enum Hits {
     Bits(Vec<u64>),
     Sparse(std::collections::HashSet<u64>),

@@ -7,8 +7,8 @@ use super::of_op::{Indexing, RuntimeValue, input_to_output, output_to_input};
 use fusebox_hlo::{ComputationId, InstrId, Instruction, Module, Op};
 
 /// Describes the maps of every operation in the entry and in the fusions that the entry calls. Also
-/// describes the maps of each of these computations as a whole. With `inverse`, also describes the
-/// maps from operands to results.
+/// describes the maps of the entry as a whole, and of each fusion as a whole. With `inverse`, also
+/// describes the maps from operands to results.
 pub fn describe(module: &Module, inverse: bool) -> String {
     let mut text = String::new();
     let Some(entry) = module.entry else { return "the module has no entry computation\n".into() };

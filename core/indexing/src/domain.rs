@@ -30,8 +30,8 @@ impl IndexingMap {
         self.dims.iter().chain(&self.ranges).fold(1u64, |count, v| count.saturating_mul(v.bounds.size()))
     }
 
-    /// Number of points of the domain. If there are constraints, enumerates the points. Returns
-    /// `None` if the enumeration would take more than `limit` steps.
+    /// Number of points of the domain. If the map has constraints, the function enumerates the
+    /// points. Returns `None` if the enumeration would take more than `limit` steps.
     pub fn point_count(&self, limit: u64) -> Option<u64> {
         if self.is_known_empty() {
             return Some(0);

@@ -19,7 +19,8 @@ struct Node {
 }
 
 /// The form of an expression. Quotients are rounded down. The remainder is `a - b·floor(a / b)`,
-/// where `floor(a / 0)` is 0. In simplified maps, divisors are positive constants.
+/// where `floor(a / 0)` is 0. Simplification rewrites a division by a negative constant as a
+/// division by a positive constant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ExprKind {
     /// A number.
@@ -44,7 +45,7 @@ pub enum ExprKind {
     Max(Expr, Expr),
 }
 
-/// A map that has expressions as keys. The map uses the hash that each expression stores.
+/// A hash map that has expressions as keys. The hash map uses the hash that each expression stores.
 pub(super) type ExprMap<V> = HashMap<Expr, V, BuildHasherDefault<StoredHash>>;
 
 /// Largest expression size for which a comparison as trees is faster than a comparison that records
@@ -168,7 +169,8 @@ impl Expr {
         }
     }
 
-    /// Replaces variables: `d<i>` by `dims[i]` and so on. Keeps variables beyond the slices.
+    /// Replaces variables: `d<i>` by `dims[i]` and so on. Keeps variables for which the slices
+    /// contain no expression.
     pub fn substitute(&self, dims: &[Expr], ranges: &[Expr], runtime: &[Expr]) -> Expr {
         self.replace_leaves(&mut |leaf| leaf.pick(dims, ranges, runtime).cloned())
     }
@@ -216,8 +218,8 @@ impl Expr {
         found
     }
 
-    /// Whether both expressions are the same object in memory. Such expressions are equal. The
-    /// check is cheap.
+    /// Whether both expressions are the same object in memory, which implies that they are equal.
+    /// Comparing the two addresses is cheap.
     pub(super) fn same(&self, other: &Expr) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

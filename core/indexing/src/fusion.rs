@@ -4,9 +4,9 @@
 use super::of_op::{Indexing, Reading, output_to_input};
 use fusebox_hlo::{ComputationId, InstrId, Module, Op, Shape};
 
-/// Largest number of readings of an instruction. If there are more, the readings are treated as
-/// unknown. Emitters cannot use so many readings. Without the limit, the number of readings could
-/// grow exponentially if instructions have several users.
+/// Largest number of readings of an instruction. If an instruction has more readings, the analysis
+/// treats them as unknown. Emitters cannot use so many readings. Without the limit, the number of
+/// readings could grow exponentially if instructions have several users.
 const MAX_READINGS: usize = 64;
 
 /// How one result of a computation reads the computation's instructions.
@@ -14,7 +14,7 @@ const MAX_READINGS: usize = 64;
 pub struct RootMaps {
     /// The instruction that is the result: the root, or an operand of a root tuple.
     pub root: InstrId,
-    /// Index of the leaf within this instruction.
+    /// Index of the result's leaf within the shape of the instruction `root`.
     pub leaf: usize,
     /// How the result reads each instruction of the computation. Instructions that the result does
     /// not read have no maps.
@@ -23,8 +23,8 @@ pub struct RootMaps {
     pub parameters: Vec<Indexing>,
 }
 
-/// Returns the maps of a fusion, or of any other computation. There is one entry per leaf of the
-/// result, in order.
+/// Returns the maps of a fusion, or of any other computation. The list has one entry per leaf of
+/// the result, in order.
 pub fn fusion_maps(module: &Module, computation: ComputationId) -> Vec<RootMaps> {
     let count = module.computation(computation).root_instruction().shape.leaves().len();
     (0..count).map(|leaf| maps_of_leaf(module, computation, leaf)).collect()
@@ -43,8 +43,8 @@ pub(super) fn maps_of_leaf(module: &Module, computation: ComputationId, leaf: us
     maps_from(module, computation, root, root_leaf)
 }
 
-/// Returns the maps from an index in a leaf of `root` to the indices that are read there in every
-/// instruction of the computation.
+/// For every instruction of the computation, returns the maps from the index of an element in a
+/// leaf of `root` to the indices at which this element reads the instruction.
 pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, leaf: usize) -> RootMaps {
     let instructions = maps_through(module, computation, root, leaf, |_| true);
     let parameters = module.computation(computation).parameters().into_iter();
@@ -52,8 +52,8 @@ pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, lea
     RootMaps { root, leaf, instructions, parameters }
 }
 
-/// Returns the maps from an index in a leaf of `root` to the indices that are read there in the
-/// instruction `read`. Does not follow the operands of the instructions `ends`.
+/// Returns the maps from the index of an element in a leaf of `root` to the indices at which this
+/// element reads the instruction `read`. Does not follow the operands of the instructions `ends`.
 pub fn maps_to(
     module: &Module,
     computation: ComputationId,

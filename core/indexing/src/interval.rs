@@ -36,7 +36,7 @@ impl Interval {
         Interval { lower: value, upper: value }
     }
 
-    /// Whether there is no member.
+    /// Whether the interval has no member.
     pub const fn is_empty(self) -> bool {
         self.lower > self.upper
     }
@@ -51,8 +51,8 @@ impl Interval {
         other.is_empty() || (self.lower <= other.lower && other.upper <= self.upper)
     }
 
-    /// Returns the only member, if there is exactly one. Returns `None` if this member is an end of
-    /// `i64`, because the arithmetic may have saturated there.
+    /// Returns the only member, if the interval has exactly one member. Returns `None` if this
+    /// member is an end of `i64`, because the arithmetic may have saturated there.
     pub const fn as_point(self) -> Option<i64> {
         if self.lower == self.upper && self.lower != i64::MIN && self.lower != i64::MAX {
             Some(self.lower)
@@ -66,7 +66,7 @@ impl Interval {
         if self.is_empty() { 0 } else { self.upper.abs_diff(self.lower).saturating_add(1) }
     }
 
-    /// Returns the interval of all common members.
+    /// Returns the interval of all numbers that are members of both intervals.
     pub fn intersect(self, other: Interval) -> Interval {
         Interval::new(self.lower.max(other.lower), self.upper.min(other.upper))
     }

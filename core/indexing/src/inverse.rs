@@ -1,10 +1,11 @@
 //! Inverts maps. The inverse computes the variables of a map from its results.
 //!
-//! Each result is an equation `Σ k·t = value`. If the coefficients are far enough apart, as in a
-//! mixed-radix number, division gives the terms `t`. A term is a digit of its *base*, which is a
-//! variable or an inner sum like `(d0 * 4 + d1) floordiv 3`. Once all digits of a base are known,
-//! the base is known. If the base is an inner sum, it gives a further equation. This method inverts
-//! permutations, strides, reversals, slices, reshapes and tilings.
+//! Each result is an equation `Σ k·t = value`. If the coefficients `k` are far enough apart, as in
+//! a mixed-radix number, divisions recover the terms `t` from the value. A term is a digit of its
+//! *base*, which is a variable or an inner sum like `(d0 * 4 + d1) floordiv 3`. Once all digits of
+//! a base are known, the base is known. A known base that is an inner sum gives a further equation.
+//! Solving equations and assembling bases inverts permutations, strides, reversals, slices,
+//! reshapes and tilings.
 
 use super::constraint::{Outcome, simplify_constraint};
 use super::expr::ExprMap;
@@ -12,9 +13,10 @@ use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
 
 impl IndexingMap {
-    /// Returns the map from the results to the dimensions, followed by the range variables. Returns
-    /// `None` if the results do not determine every point of the domain. The domain of the inverse
-    /// is the image of this map. The inverse has the same runtime variables as this map.
+    /// Returns the inverse, a map from the results of this map to its dimensions and range
+    /// variables, in this order. Returns `None` if the results do not determine every point of the
+    /// domain. The domain of the inverse is the image of this map. The inverse has the same runtime
+    /// variables as this map.
     pub fn inverse(&self) -> Option<IndexingMap> {
         let map = self.simplify();
         let bounds = Bounds::of_domain(&map);
@@ -33,8 +35,8 @@ impl IndexingMap {
     }
 
     /// Returns the map from `targets` to the values `dims` and `ranges`. A target is in the domain
-    /// of the returned map if two conditions hold. The values for this target are a point in the
-    /// domain of `self`, and `self` maps this point to the target.
+    /// of the returned map if the values for this target are a point in the domain of `self`, and
+    /// if `self` maps this point to the target.
     fn inverted(&self, targets: Vec<Variable>, dims: &[Expr], ranges: &[Expr]) -> IndexingMap {
         let unknowns = [dims, ranges].concat();
         let forward = self.substituted(dims, ranges, &[]);
@@ -62,8 +64,8 @@ impl IndexingMap {
     }
 
     /// Returns the inverse as a relation. The relation maps each target to the dimensions of all
-    /// points that lead to this target. Variables that the target does not determine become range
-    /// variables. The relation always exists.
+    /// points that the map sends to this target. Variables that the target does not determine
+    /// become range variables. The relation always exists, unlike an inverse map.
     pub(super) fn preimage(&self, targets: Vec<Variable>) -> Preimage {
         let map = self.simplify();
         let bounds = Bounds::of_domain(&map);
@@ -85,7 +87,7 @@ impl IndexingMap {
     }
 
     /// Whether `expr` is within `bounds` at all points of the domain. Returns true only if the
-    /// ranges of the variables prove it.
+    /// algebra can prove the bounds from the ranges of the variables and from the constraints.
     pub(super) fn always(&self, expr: &Expr, bounds: super::Interval) -> bool {
         let known = Bounds::of_domain(self);
         let mut simplifier = Simplifier::new(&known);
@@ -93,10 +95,10 @@ impl IndexingMap {
     }
 }
 
-/// All points that lead to a target.
+/// All points that a map sends to a target.
 pub(super) struct Preimage {
-    /// Map from targets to dimensions. Range variables stand for variables that the target does not
-    /// determine.
+    /// Map from targets to dimensions. Its range variables stand for variables of the original map
+    /// that the target does not determine.
     pub map: IndexingMap,
     /// The dimensions of the original map, as expressions over the variables of `map`.
     pub dims: Vec<Expr>,
@@ -115,8 +117,8 @@ struct Equation {
 
 struct Solver {
     simplifier: Simplifier,
-    /// A simplifier without the constraints. `simplifier` treats constraints as facts, so that
-    /// simplifier would fold the equations.
+    /// A simplifier that does not know the constraints. The field `simplifier` treats constraints
+    /// as facts, so it would fold the equations.
     plain: Simplifier,
     equations: Vec<Equation>,
     /// Quotients and remainders with known values.
@@ -160,8 +162,8 @@ impl Solver {
         unsolved.next().map(|(variable, v)| (variable, v.clone()))
     }
 
-    /// Solves one equation or assembles one base. Returns `None` on overflow, and `false` if there
-    /// is nothing to do.
+    /// Solves one equation or assembles one base. Returns `None` on overflow, and `false` if the
+    /// solver can solve no equation and assemble no base.
     fn progress(&mut self) -> Option<bool> {
         for i in 0..self.equations.len() {
             let equation = self.equations[i].clone();

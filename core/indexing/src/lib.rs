@@ -1,5 +1,5 @@
-//! Indexing maps. A map states which elements of an operand an operation reads to compute an
-//! element of its result.
+//! Indexing maps. For each element of an operation's result, a map states the operand elements from
+//! which the operation computes this element.
 //!
 //! Authors of emitters use this crate as `fusebox_core::indexing`.
 //!
@@ -22,7 +22,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-/// Makes the function return a formatted message as an error unless a condition holds.
+/// Returns a formatted message as an error from the surrounding function, if a condition is false.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)*) => {
         if !$condition {

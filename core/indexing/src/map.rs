@@ -25,7 +25,8 @@ pub struct Constraint {
 /// bounds of the variables and the constraints.
 ///
 /// A caller that supplies values of dimensions and runtime variables must keep them within their
-/// bounds. These bounds are not checked. [`simplify`](IndexingMap::simplify) relies on these bounds
+/// bounds. Evaluation of a map does not check the bounds of dimensions and runtime variables.
+/// [`simplify`](IndexingMap::simplify) relies on the bounds of dimensions and runtime variables,
 /// and never narrows them. The bounds of a range variable are the range of a loop; simplification
 /// may narrow them. Code that uses a map must check its constraints, and skip points that violate a
 /// constraint.
@@ -154,7 +155,7 @@ pub fn linearize(index: &[Expr], sizes: &[i64]) -> Expr {
     index.iter().zip(sizes).fold(Expr::constant(0), |sum, (i, &size)| sum * size + i.clone())
 }
 
-/// Returns the index of the element at a row-major position. This function is the inverse of
+/// Returns the index of the element at a row-major position. `delinearize` is the inverse of
 /// [`linearize`] for positions within the shape.
 pub fn delinearize(position: &Expr, sizes: &[i64]) -> Vec<Expr> {
     let mut stride = 1i64;

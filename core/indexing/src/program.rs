@@ -62,8 +62,8 @@ impl Program {
         slot
     }
 
-    /// Evaluates all expressions, and writes one value per expression to `results`. Variables
-    /// beyond the slices are 0.
+    /// Evaluates all expressions, and writes one value per expression to `results`. A variable is 0
+    /// if the slices contain no value for it.
     pub fn run(&mut self, dims: &[i64], ranges: &[i64], runtime: &[i64], results: &mut [i64]) {
         let variable = |values: &[i64], i: u32| values.get(i as usize).copied().unwrap_or(0);
         for (slot, step) in self.steps.iter().enumerate() {
@@ -88,8 +88,8 @@ impl Program {
 }
 
 impl Expr {
-    /// Returns the value of the expression for these values of the variables. Variables beyond the
-    /// slices are 0. Arithmetic wraps on overflow.
+    /// Returns the value of the expression for these values of the variables. A variable is 0 if
+    /// the slices contain no value for it. Arithmetic wraps on overflow.
     pub fn eval(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> i64 {
         if self.size() > INTERPRETED_SIZE {
             let mut values = [0];

@@ -7,7 +7,7 @@
 //! points of the domains   are as many as the elements, so no element is missed
 //! ```
 //!
-//! The time depends on the maps, not on the sizes of the arrays.
+//! The time for a proof depends on the maps, not on the sizes of the arrays.
 
 use super::algebra::{Ix, Kind, Sum};
 use super::interval::floor_mod;
@@ -15,8 +15,8 @@ use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
 /// Largest number of pairs of domains for which the proof simplifies the intersection, to decide
-/// whether the domains overlap. The simplification is needed only if the bounds of the domains do
-/// not decide.
+/// whether the domains overlap. The proof simplifies the intersection of two domains only if
+/// cheaper checks of their bounds leave open whether the domains overlap.
 const MOST_INTERSECTIONS: usize = 1 << 10;
 
 /// Largest number of divisors for which the proof compares the remainders of one coordinate.
@@ -33,14 +33,14 @@ pub enum Coverage {
     InBounds,
 }
 
-/// The result of the proof for maps that cover a shape together.
+/// The result of the proof: whether several maps together have the required coverage of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The maps have the required coverage.
     Proven,
     /// The maps reach no element twice. All maps together reach this number of elements.
     Reached(u64),
-    /// The proof does not decide.
+    /// The proof does not decide whether the maps have the required coverage.
     Open,
 }
 
@@ -98,10 +98,10 @@ fn are_disjoint(maps: &[&IndexingMap], domains: &[IndexingMap]) -> bool {
     })
 }
 
-/// Returns several intervals for each map. The first intervals are the bounds of the inverse's
-/// dimensions. The other intervals are the ranges of the coordinates that the map reaches, and the
-/// ranges of these coordinates' remainders. The divisors of the remainders are coefficients that
-/// occur in the maps' results.
+/// Returns several intervals for each map. The first intervals of a map are the bounds of its
+/// inverse's dimensions. The further intervals of a map are the ranges of the coordinates that the
+/// map reaches, and the ranges of these coordinates' remainders. The divisors of the remainders are
+/// coefficients that occur in the maps' results.
 fn boxes(maps: &[&IndexingMap], domains: &[IndexingMap]) -> Vec<Vec<Interval>> {
     let rank = domains.first().map_or(0, |domain| domain.dims.len());
     let mut simplifiers: Vec<Simplifier> = maps.iter().map(|map| Simplifier::new(&Bounds::of_domain(map))).collect();
@@ -163,10 +163,10 @@ fn intersection(a: &IndexingMap, b: &IndexingMap) -> IndexingMap {
     IndexingMap { runtime, constraints, results: Vec::new(), ..a.clone() }.simplify()
 }
 
-/// Returns the number of points of a domain. The number holds for all values of the runtime
-/// variables. Handles constraints on a mixed-radix number that has variables as digits. The
-/// constraints may restrict the number, its remainder, or both. Returns `None` for other
-/// constraints.
+/// Returns the number of points of a domain. The returned number is correct for all values of the
+/// runtime variables. Handles constraints on a mixed-radix number that has variables as digits. The
+/// constraints may restrict the mixed-radix number, its remainder, or both. Returns `None` for
+/// other constraints.
 pub(super) fn points(map: &IndexingMap) -> Option<u64> {
     let mut simplifier = Simplifier::new(&Bounds::of_variables(map));
     let mut numbers: Vec<Number> = Vec::new();
@@ -253,8 +253,8 @@ struct Number {
 }
 
 impl Number {
-    /// Returns the sum without its constant. Each coefficient must be the number of values that the
-    /// terms with smaller coefficients have together.
+    /// Returns the sum without its constant. Each coefficient must equal the number of values that
+    /// the sum of the terms with smaller coefficients can have.
     fn of(sum: &Sum, simplifier: &Simplifier) -> Option<Number> {
         let mut digits = Vec::new();
         let mut lower = 0i64;

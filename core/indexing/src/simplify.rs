@@ -1,9 +1,9 @@
 //! The simplifier brings expressions of maps into canonical form, given bounds of their variables.
 //!
-//! The simplifier converts expressions to expressions of an [`Algebra`], and converts these back.
-//! The algebra simplifies the expressions. The canonical form is a sum of ordered terms with
-//! coefficients, with the constant last. Terms are variables, products, quotients, remainders,
-//! minima and maxima.
+//! The simplifier converts expressions of maps to expressions of an [`Algebra`], which the algebra
+//! simplifies. Then the simplifier converts the simplified expressions back. The canonical form is
+//! a sum of ordered terms with coefficients, with the constant last. Terms are variables, products,
+//! quotients, remainders, minima and maxima.
 
 use rustc_hash::FxHashMap;
 use std::convert::Infallible;
@@ -17,8 +17,8 @@ use super::{Bounds, Interval};
 const MAX_PASSES: usize = 4;
 
 /// Returns an expression in canonical form that has the same value at every point within `bounds`.
-/// The returned expression is usually cheaper, and is deterministic. Shared subexpressions are
-/// simplified once.
+/// The returned expression is usually cheaper than `expr`. Equal arguments give equal results.
+/// Shared subexpressions are simplified once.
 pub fn simplify_expr(expr: &Expr, bounds: &Bounds) -> Expr {
     Simplifier::new(bounds).simplify(expr)
 }
@@ -35,8 +35,8 @@ pub fn range_of(expr: &Expr, bounds: &Bounds) -> Interval {
 pub(super) struct Simplifier {
     pub(super) algebra: Algebra,
     bounds: Bounds,
-    /// The expressions of the leaves, in the order of the leaves' numbers. These expressions are
-    /// variables, and divisions whose divisor is not a positive constant.
+    /// The expressions of the leaves, in the order of the leaves' numbers. The expression of a leaf
+    /// is a variable, or a division whose divisor is not a positive constant.
     leaves: Vec<Expr>,
     variables: FxHashMap<ExprKind, Ix>,
     read: ExprMap<Ix>,
@@ -67,7 +67,8 @@ impl Simplifier {
         self.write(ix)
     }
 
-    /// Returns the expression in a form that does not change when it is written and read again.
+    /// Returns the expression in a form that does not change when the simplifier writes and reads
+    /// it again.
     pub(super) fn canonical(&mut self, expr: &Expr) -> Ix {
         let mut ix = self.read(expr);
         for _ in 1..MAX_PASSES {
@@ -87,7 +88,7 @@ impl Simplifier {
     }
 
     /// Whether a leaf is a dimension or a range variable. The points of a domain differ in the
-    /// values of these variables.
+    /// values of dimensions and range variables.
     pub(super) fn is_counted(&self, leaf: Ix) -> bool {
         match *self.algebra.kind(leaf) {
             Kind::Leaf(number) => {

@@ -5,9 +5,10 @@
 //!   domain: th in [0, 127], bl in [0, 7], s0 in [0, 3], rt0 in [0, 4], bl * 128 + th in [0, 999]
 //! ```
 //!
-//! The text is a single line. The text contains the names of variables. Variables without a name
-//! are written as `d<i>`, `s<i>` or `rt<i>`. The first interval of a variable contains its bounds.
-//! All other intervals in the text are constraints. Parsing is the inverse of printing.
+//! The text of a map is a single line. The text contains the names of the map's variables.
+//! Variables without a name are written as `d<i>`, `s<i>` or `rt<i>`. The first interval of a
+//! variable contains its bounds. All other intervals in the text are constraints. Parsing is the
+//! inverse of printing.
 
 use std::fmt::{self, Write};
 

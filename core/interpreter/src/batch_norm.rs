@@ -39,8 +39,8 @@ fn rounded(like: &Array, values: Vec<f64>) -> Array {
     Array::new(like.ty, like.dims.clone(), Data::Float(values))
 }
 
-/// Evaluates `batch-norm-training`. Operands: value, scale, offset. Results: normalised value,
-/// mean, variance.
+/// Evaluates `batch-norm-training`. `batch-norm-training` reads value, scale and offset, and
+/// returns normalised value, mean and variance.
 pub(crate) fn training(operands: [&Array; 3], epsilon: f32, feature_index: i64) -> Outcome<Value> {
     let [x, scale, offset] = operands;
     let features = Features::new(x, feature_index, &[scale, offset])?;
@@ -55,7 +55,8 @@ pub(crate) fn training(operands: [&Array; 3], epsilon: f32, feature_index: i64) 
     Ok(Value::Tuple(vec![normalised.into(), rounded(scale, mean).into(), rounded(scale, variance).into()]))
 }
 
-/// Evaluates `batch-norm-inference`. Operands: value, scale, offset, mean, variance.
+/// Evaluates `batch-norm-inference`. `batch-norm-inference` reads value, scale, offset, mean and
+/// variance.
 pub(crate) fn inference(operands: [&Array; 5], epsilon: f32, feature_index: i64) -> Outcome<Value> {
     let [x, scale, offset, mean, variance] = operands;
     let features = Features::new(x, feature_index, &[scale, offset, mean, variance])?;
@@ -68,8 +69,8 @@ pub(crate) fn inference(operands: [&Array; 5], epsilon: f32, feature_index: i64)
     Ok(rounded(x, (0..values.len()).map(normalised).collect()).into())
 }
 
-/// Evaluates `batch-norm-grad`. Operands: value, scale, mean, variance, gradient of the result.
-/// Results: gradients of value, scale and offset.
+/// Evaluates `batch-norm-grad`. `batch-norm-grad` reads value, scale, mean, variance and the
+/// gradient of the result. `batch-norm-grad` returns the gradients of value, scale and offset.
 pub(crate) fn gradient(operands: [&Array; 5], epsilon: f32, feature_index: i64) -> Outcome<Value> {
     let [x, scale, mean, variance, gradient] = operands;
     let features = Features::new(x, feature_index, &[scale, mean, variance])?;

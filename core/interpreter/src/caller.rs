@@ -1,5 +1,5 @@
 //! The interface through which operations run the computations that they apply to elements. The
-//! evaluator implements it, and no operation depends on the evaluator.
+//! evaluator implements the interface, so that no operation depends on the evaluator.
 
 use fusebox_core::hlo::{ComputationId, Module};
 
@@ -16,10 +16,10 @@ pub(crate) trait Caller {
     /// Returns the random number generator of the evaluation.
     fn generator(&mut self) -> &mut Generator;
 
-    /// Returns the device that the evaluation stands for, if there are several.
+    /// Returns the device that this evaluation simulates, if the program is for several devices.
     fn device(&self) -> Option<&Device<'_>>;
 
-    /// Runs the computation of a manual computation with this device's parts of arrays.
+    /// Runs the body of a manual computation on this device's parts of the arrays.
     fn call_on_device(&mut self, id: ComputationId, arguments: Vec<Value>) -> Outcome<Value>;
 
     /// Runs a computation for an operation that calls it.

@@ -1,4 +1,5 @@
-//! Checks the calls of a computation before it runs, and finds the instructions that it needs.
+//! Checks the calls of a computation before the interpreter runs the computation, and finds the
+//! instructions that must run.
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, Opcode};
 
@@ -28,8 +29,9 @@ fn has_side_effect(op: &Op) -> bool {
     }
 }
 
-/// Largest number of instructions that may be evaluated, counted as if every loop ran once. Nested
-/// calls can double the number at each level. Evaluating more instructions would take too long.
+/// Largest number of instructions that a computation and its callees may evaluate, counted as if
+/// every loop ran once. Nested calls can double the number at each level. Evaluating more
+/// instructions would take too long.
 const MOST_INSTRUCTIONS: u64 = 10_000_000;
 
 /// Refuses a computation whose calls would evaluate too many instructions. The error names the

@@ -53,7 +53,8 @@ pub(crate) fn evaluate(
     }
 }
 
-/// Evaluates a collective with only one participant. The result is the value that the device sent.
+/// Evaluates a collective in which only one device takes part. The result is the value that this
+/// device sent.
 fn alone(instruction: &Instruction, operands: Operands) -> Outcome<Value> {
     match operands.0.as_slice() {
         [only] if instruction.shape.as_tuple().is_none() => Ok(only.clone()),

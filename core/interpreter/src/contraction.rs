@@ -11,8 +11,9 @@ use crate::number::{self, Complex, LongSum};
 use crate::strided::{for_each_index, permuted, strides};
 use crate::value::{Array, Data, Scalar, element_count};
 
-/// Computes sums of products over the contracting dimensions. Integers wrap. Narrow floats are
-/// summed in `f64`, and `f64` is summed with twice its precision. Each sum is rounded once.
+/// Computes sums of products over the contracting dimensions. Integers wrap. Floats narrower than
+/// `f64` are summed in `f64`, and `f64` is summed with twice the precision of `f64`. Each sum is
+/// rounded once.
 pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
     let sums = Sums::of(lhs.ty, rhs.ty, ty);
     let lhs = Side::new(lhs, &numbers.lhs_batch, &numbers.lhs_contracting, sums)?;
@@ -29,8 +30,8 @@ pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, 
 
 /// Computes one element for each combination of a number below `outer`, a row of the left operand
 /// and a column of the right operand. For each combination, `of` chooses one run of contracted
-/// elements in each operand, and a range within both runs. The element is the inner product of the
-/// two runs over this range. If `of` returns `None`, the element is zero.
+/// elements in each operand, and a range within both runs. Each element is the inner product of the
+/// two chosen runs over the chosen range. If `of` returns `None`, the element is zero.
 fn products(
     left: &Side,
     right: &Side,
@@ -100,14 +101,14 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Chooses the accumulation type for these types of operands and result.
+    /// Chooses the accumulation type for the types of the operands and of the result.
     pub fn of(lhs: ElementType, rhs: ElementType, result: ElementType) -> Self {
         Sums { accumulation: accumulation_type(lhs, rhs, result), result }
     }
 
     /// Converts an operand to the kind of the accumulation type (integer, float or complex).
-    /// Elements that already have this kind need no conversion: integers wrap at the end, and
-    /// floats are never wider than the sum.
+    /// Elements that already have the kind of the accumulation type need no conversion: integers
+    /// wrap at the end, and floats are never wider than the sum.
     pub fn operand(self, x: Array) -> Data {
         let to = self.accumulation;
         let same_kind = match &x.data {
@@ -201,7 +202,8 @@ fn complex_sum(a: &[Complex], b: &[Complex]) -> Complex {
 }
 
 /// Computes a dot whose ragged dimension is divided into groups. Each group consists of rows,
-/// contracted elements or batches, and uses separate weights. Operands: lhs, rhs, group sizes.
+/// contracted elements or batches, and uses separate weights. The operands are lhs, rhs and the
+/// group sizes.
 pub(crate) fn ragged_dot(
     operands: [&Array; 3],
     numbers: &DotDims,
@@ -260,8 +262,9 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// Computes a dot whose ragged dimension is a free dimension of the left operand. Rows outside of
-/// all groups are zero. The last batch dimension of the right operand enumerates the groups.
+/// Computes a dot whose ragged dimension is a free dimension of the left operand. Rows of the
+/// result that belong to no group are zero. The last batch dimension of the right operand
+/// enumerates the groups.
 fn ragged_rows(
     [lhs, rhs, sizes]: [&Array; 3],
     numbers: &DotDims,

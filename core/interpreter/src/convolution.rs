@@ -10,8 +10,8 @@ use crate::strided::{for_each_index, permuted, strides};
 use crate::value::{Array, Data, Scalar, element_count};
 use crate::window::{covered, ensure_memory, window_count};
 
-/// Evaluates a convolution, which slides the kernel over the input's spatial dimensions. Sums
-/// products in the same types as a dot.
+/// Evaluates a convolution, which slides the kernel over the input's spatial dimensions. The
+/// convolution sums products in the same types as a dot.
 pub(crate) fn convolution(
     input: &Array,
     kernel: &Array,
@@ -50,7 +50,8 @@ fn ordered(x: &Array, first: i64, spatial: &[i64], last: i64) -> Outcome<Array> 
     transpose_by(x, &dimension_numbers(&order, x.rank())?)
 }
 
-/// Sizes and strides of a convolution whose dimensions have been put in order.
+/// Sizes and strides of a convolution whose input and kernel are already transposed to a fixed
+/// order of dimensions.
 struct Shape<'a> {
     window: &'a [WindowDim],
     /// Sizes of the input's spatial dimensions.
@@ -98,8 +99,8 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// Returns pairs (kernel position, input position) along the spatial dimension `d`. The
-    /// products at these pairs contribute to output position `at`.
+    /// Returns those pairs (kernel position, input position) along the spatial dimension `d` whose
+    /// products contribute to output position `at`.
     fn taps(&self, d: usize, at: usize) -> Vec<(usize, usize)> {
         // A reversed window reads the kernel backwards and the input forwards.
         let window = &self.window[d];
@@ -154,7 +155,7 @@ impl Total {
         }
     }
 
-    /// Returns the sum as a number whose kind is that of the accumulation type.
+    /// Returns the sum as a number of the accumulation type's kind (integer, float or complex).
     fn value(&self, accumulation: ElementType) -> Scalar {
         match () {
             () if accumulation.is_float() => Scalar::Float(self.re.value()),

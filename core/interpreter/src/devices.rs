@@ -1,6 +1,6 @@
 //! Evaluation of programs for several devices. Each device is a thread that evaluates the whole
-//! program. Outside of manual computations all devices compute the same values. Inside of them,
-//! each device computes with its own parts of arrays, and the devices exchange arrays.
+//! program. Outside of manual computations all devices compute the same values. Inside of a manual
+//! computation, each device computes with its own parts of arrays, and the devices exchange arrays.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ pub(crate) struct Device<'e> {
     /// Number of devices.
     pub count: i64,
     exchange: &'e Exchange,
-    /// Number of manual computations in which the device is.
+    /// Number of nested manual computations that the device is executing.
     depth: Cell<usize>,
 }
 
@@ -26,25 +26,26 @@ pub(crate) struct Device<'e> {
 struct Exchange {
     devices: usize,
     state: Mutex<State>,
-    /// Wakes waiting devices if a meeting is complete, or no device can go on.
+    /// Wakes waiting devices if an exchange is complete, or if no device can continue.
     changed: Condvar,
 }
 
-/// A group, and the number of its exchange.
+/// An exchange: the group of devices, and the number of the exchange within this group.
 type Meeting = (Vec<i64>, u64);
 
 #[derive(Default)]
 struct State {
-    /// Number of exchanges of a device with a group.
+    /// For each group and device, the number of exchanges that the device has begun with the group.
     counts: HashMap<(Vec<i64>, i64), u64>,
-    /// The arrays of each device that has come, in the order of the group.
+    /// For each exchange that is not complete, the arrays that its devices have sent so far, in the
+    /// order of the group.
     meetings: HashMap<Meeting, Vec<Option<Vec<Array>>>>,
     complete: HashMap<Meeting, Arc<Vec<Vec<Array>>>>,
-    /// Number of devices that wait.
+    /// Number of devices that wait for an exchange.
     waiting: usize,
-    /// Number of devices that have ended.
+    /// Number of devices whose evaluation has ended.
     ended: usize,
-    /// Whether no device can go on.
+    /// Whether waiting devices must stop, because a device has failed or no device can continue.
     is_stopped: bool,
 }
 
@@ -54,12 +55,12 @@ impl Device<'_> {
         self.depth.get() > 0
     }
 
-    /// Does work inside of a manual computation.
+    /// Notes that the device begins a manual computation.
     pub fn enter(&self) {
         self.depth.set(self.depth.get() + 1);
     }
 
-    /// Ends the work inside of a manual computation.
+    /// Notes that the device ends a manual computation.
     pub fn leave(&self) {
         self.depth.set(self.depth.get().saturating_sub(1));
     }
@@ -102,7 +103,7 @@ impl Exchange {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets all waiting devices end if every device waits or has ended.
+    /// Stops all waiting devices if every device waits or has ended.
     fn stop_if_stuck(&self, state: &mut State, devices: usize) {
         if state.waiting > 0 && state.waiting + state.ended == devices {
             state.is_stopped = true;
@@ -138,9 +139,10 @@ fn device_count(module: &Module) -> Result<i64, String> {
     Ok(module.num_partitions.max(of_mesh))
 }
 
-/// Evaluates a program on as many devices as it needs. `work` evaluates it on one device, or on
-/// none if the program is not for several devices. The thread of a device has `stack` bytes of
-/// stack. Returns the result of the first device.
+/// Evaluates a program on as many devices as it needs. `work` evaluates the program on one device,
+/// or without a device if the program does not need several devices. The thread of a device has
+/// `stack` bytes of stack. Returns the result of the first device, or the error of a device that
+/// failed.
 pub(crate) fn on_devices<T: Send>(
     module: &Module,
     stack: usize,
@@ -185,7 +187,8 @@ pub(crate) fn on_devices<T: Send>(
     outcomes.swap_remove(first)
 }
 
-/// Tells the other devices that a device has ended, also if its thread panics.
+/// Tells all other devices that a device has ended, even if the thread of the ended device
+/// panicked.
 struct Ending<'e> {
     exchange: &'e Exchange,
     has_failed: Cell<bool>,

@@ -53,7 +53,7 @@ pub enum Fault {
     /// The instruction contradicts itself or its operands, and the verifier refuses the module.
     #[error("malformed: {0}; run the verifier on the module first")]
     Malformed(String),
-    /// The device waits for other devices, which wait, too, or have ended.
+    /// The device waits for other devices, which also wait or have ended.
     #[error("device {device} waits for other devices, and none of them can go on")]
     Stopped {
         /// Number of the device.
@@ -79,12 +79,12 @@ pub enum Fault {
         /// Number of instructions allowed.
         limit: u64,
     },
-    /// A called instruction failed. The error has the position of that instruction.
+    /// A called instruction failed. The error contains the position of the called instruction.
     #[error("{0}")]
     Called(Box<InstructionError>),
 }
 
-/// Result of a function that does not know the position of its instruction.
+/// Result of a function that does not know the position of the instruction that it evaluates.
 pub(crate) type Outcome<T> = Result<T, Fault>;
 
 /// Returns a [`Fault::Unsupported`].
@@ -109,9 +109,10 @@ pub(crate) fn malformed<T>(what: impl Into<String>) -> Outcome<T> {
 }
 
 impl InstructionError {
-    /// Adds the position of an instruction to its fault. A fault of a called instruction keeps the
-    /// position of that instruction. If the verifier accepts the module, a malformed instruction
-    /// (for example a custom call with wrong operands) is reported as unsupported.
+    /// Adds the position of an instruction to the instruction's fault. A fault of a called
+    /// instruction keeps the position of the called instruction. If the verifier accepts the
+    /// module, a malformed instruction (for example a custom call with wrong operands) is reported
+    /// as unsupported.
     pub(crate) fn locate(module: &Module, computation: &Computation, id: InstrId, fault: Fault) -> Self {
         match fault {
             Fault::Called(inner) => *inner,

@@ -17,7 +17,7 @@ pub(crate) struct Evaluator<'m> {
     module: &'m Module,
     /// Source of random numbers for `rng`.
     generator: Generator,
-    /// The device that this evaluation stands for, if there are several.
+    /// The device that this evaluation simulates, if the program is for several devices.
     device: Option<Device<'m>>,
 }
 

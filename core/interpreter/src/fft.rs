@@ -66,8 +66,8 @@ fn crop_lines(values: &[Complex], length: usize, kept: usize) -> Vec<Complex> {
     if length == 0 { Vec::new() } else { values.chunks(length).flat_map(|line| &line[..kept]).copied().collect() }
 }
 
-/// Completes rows from `half` to `length` elements. The added elements are conjugates of the
-/// existing ones.
+/// Extends every row from `half` to `length` elements. The added elements are conjugates of the
+/// row's existing elements.
 fn mirror_lines(values: &[Complex], half: usize, length: usize) -> Vec<Complex> {
     let whole = |line: &[Complex]| -> Vec<Complex> {
         let real_ends = |k: usize| if k == 0 || 2 * k == length { complex(line[k].re, 0.0) } else { line[k] };
@@ -89,8 +89,9 @@ fn transform_dimension(values: &mut [Complex], dims: &[usize], d: usize, inverse
     })
 }
 
-/// Computes the transform of the elements `line` along one dimension. Element `k` is the sum of all
-/// elements `j` times `e^(-2πi jk / n)`. The inverse uses the conjugate factor and divides by `n`.
+/// Computes the transform of the elements `line` along one dimension. Element `k` of the result is
+/// the sum, over all `j`, of element `j` times `e^(-2πi jk / n)`. The inverse transform uses the
+/// conjugate factor and divides by `n`.
 fn transform(line: &[Complex], inverse: bool) -> Vec<Complex> {
     let n = line.len();
     let (sign, scale) = if inverse { (1.0, 1.0 / n as f64) } else { (-1.0, 1.0) };

@@ -9,7 +9,7 @@ use crate::error::{Fault, Outcome};
 
 /// Least number of bytes for which the check is worthwhile.
 const LARGE: u64 = 64 << 10;
-/// Number of bytes that must remain free for allocations that are not counted.
+/// Number of bytes that must remain free for allocations that the check does not count.
 const SPARE: u64 = 128 << 10;
 
 /// Checks that this number of bytes is available. Fails with [`Fault::Memory`].

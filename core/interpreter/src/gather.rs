@@ -8,7 +8,8 @@ use crate::strided::{self, for_each_index, permuted, position, strides};
 use crate::value::{Array, both_kinds};
 
 /// The index vectors of a gather or scatter. Each vector lies along one dimension of the array
-/// `indices`. The vector's index in the other dimensions is its batch index.
+/// `indices`. The position of a vector in all other dimensions of `indices` is the vector's batch
+/// index.
 struct IndexVectors<'a> {
     indices: &'a Array,
     vector_dim: usize,
@@ -69,7 +70,7 @@ pub(crate) struct Windows<'a> {
     /// larger than the array.
     last: Option<Vec<usize>>,
     /// Sizes of a slice's dimensions, without collapsed and batching dimensions. The next two
-    /// fields are the strides of these dimensions in the array and in the array of slices.
+    /// fields contain the strides of a slice's dimensions, in the array and in the array of slices.
     pub slice: Vec<usize>,
     pub array_steps: Vec<isize>,
     pub slices_steps: Vec<isize>,

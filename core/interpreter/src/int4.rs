@@ -2,9 +2,9 @@
 //!
 //! XLA computes arithmetic on `s4` and `u4` in 8 bits and then truncates the result to 4 bits. If a
 //! conversion to the 8-bit type of the same signedness follows immediately, XLA omits the
-//! truncation, and programs see the 8-bit result. To behave in the same way, the interpreter keeps
-//! results of 4-bit arithmetic in 8 bits. The conversion to 8 bits reads these results unchanged.
-//! Every other operation first truncates its operands.
+//! truncation, and programs see the 8-bit result. To match XLA, the interpreter keeps results of
+//! 4-bit arithmetic in 8 bits. A conversion to the 8-bit type of the same signedness reads the
+//! 8-bit results unchanged. Every other operation first truncates its operands to 4 bits.
 
 use std::rc::Rc;
 

@@ -1,16 +1,16 @@
 //! The reference interpreter. The interpreter defines the meaning of an HLO module without
 //! compiling the module.
 //!
-//! The interpreter is simple, slow and right. It evaluates every instruction in order on whole
-//! arrays. Each element is stored in the widest type of its kind (`i64`, `f64`, pairs of `f64`) and
-//! rounded to its element type once per operation. The interpreter serves as the oracle of the
-//! project's tests.
+//! The interpreter is simple, slow and right. The interpreter evaluates the instructions one after
+//! the other, each on whole arrays. The interpreter stores each element in the widest type of its
+//! kind (`i64`, `f64`, pairs of `f64`), and each operation rounds its results to the element type
+//! once. The interpreter serves as the oracle of the project's tests.
 //!
 //! The interpreter expects modules that pass the verifier. For an unsupported operation, the
 //! interpreter returns an error with the position of the operation; it never guesses. If a program
-//! has manual computations for several devices, a thread for each device evaluates the program.
-//! Other programs are evaluated as if there were only one device, so collectives have one
-//! participant and return their operands.
+//! has manual computations for several devices, a thread for each device evaluates the program. A
+//! program without manual computations for several devices runs as if there were only one device:
+//! its collectives have one participant and return their operands.
 //!
 //! ```text
 //! lib, evaluator      computations, control flow        value        arrays, literals
@@ -73,7 +73,8 @@ use value::Value;
 /// for a tuple parameter is a tuple.
 ///
 /// # Errors
-/// If the inputs do not fit the parameters, or an instruction cannot be evaluated.
+/// Fails if the inputs do not fit the parameters, or the interpreter cannot evaluate an
+/// instruction.
 pub fn evaluate(module: &Module, inputs: &[Literal]) -> Result<Literal, EvalError> {
     match module.entry {
         Some(entry) => evaluate_computation(module, entry, inputs),
@@ -84,7 +85,8 @@ pub fn evaluate(module: &Module, inputs: &[Literal]) -> Result<Literal, EvalErro
 /// Runs one computation of a module.
 ///
 /// # Errors
-/// If the arguments do not fit the parameters, or an instruction cannot be evaluated.
+/// Fails if the arguments do not fit the parameters, or the interpreter cannot evaluate an
+/// instruction.
 pub fn evaluate_computation(module: &Module, id: ComputationId, arguments: &[Literal]) -> Result<Literal, EvalError> {
     check_arguments(module, id, arguments)?;
     calls::check_calls(module, id)?;
@@ -104,7 +106,7 @@ pub fn evaluate_computation(module: &Module, id: ComputationId, arguments: &[Lit
 /// Evaluates one instruction on these operands.
 ///
 /// # Errors
-/// If the instruction cannot be evaluated on these operands.
+/// Fails if the interpreter cannot evaluate the instruction on these operands.
 pub fn evaluate_instruction(
     module: &Module,
     computation: ComputationId,
@@ -121,7 +123,7 @@ pub fn evaluate_instruction(
     evaluated(module, &work)
 }
 
-/// Evaluates on all devices of a program, each with enough stack.
+/// Runs `work` on all devices of a program, each with enough stack for the program's nested calls.
 fn evaluated(
     module: &Module,
     work: &(dyn Fn(Option<Device>) -> Result<Literal, EvalError> + Sync),
@@ -178,8 +180,8 @@ fn arguments_error(module: &Module, message: String) -> EvalError {
 
 /// Largest depth of nested calls for which the evaluation runs on the caller's stack.
 const SHALLOW: usize = 24;
-/// Bytes of stack for each level of nested calls. The number is generous because unoptimised builds
-/// need much stack.
+/// Bytes of stack for each level of nested calls. Optimised builds need less stack per level than
+/// this number; unoptimised builds need much stack.
 const BYTES_PER_LEVEL: usize = 64 << 10;
 
 /// Runs `work` with enough stack for calls nested `depth` deep.

@@ -1,4 +1,5 @@
-//! Manual computations on several devices: parts of arrays, and collective operations on them.
+//! Manual computations on several devices: division of arrays into parts, joining of parts, and
+//! collective operations.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +15,9 @@ use crate::movement::{concatenate, dynamic_slice, dynamic_update_slice};
 use crate::operands::Operands;
 use crate::value::{Array, Scalar, Value};
 
-/// Evaluates a custom call that divides operands, joins results, or does a whole manual
-/// computation. Returns `None` for other custom calls, and if there is only one device.
+/// Evaluates a custom call that divides operands among devices, joins the devices' results, or
+/// executes a whole manual computation. Returns `None` if the custom call belongs to no manual
+/// computation, or the program has only one device.
 pub(crate) fn custom_call(
     caller: &mut dyn Caller,
     instruction: &Instruction,
@@ -67,7 +69,7 @@ fn read(caller: &dyn Caller, instruction: &Instruction) -> Outcome<ManualComputa
     manual.or_else(unsupported)
 }
 
-/// Returns a device's parts of arrays.
+/// Divides the operands, and returns the parts that belong to `device`.
 fn divided(manual: &ManualComputation, device: &Device, operands: &Operands) -> Outcome<Value> {
     let mut parts = Vec::new();
     for (number, operand) in operands.0.iter().enumerate() {
@@ -83,7 +85,7 @@ fn tiling(tiling: Result<Tiling, String>) -> Outcome<Tiling> {
     tiling.or_else(malformed)
 }
 
-/// Returns the starts of a device's part of an array, and its dimensions.
+/// Returns the start indices and the dimensions of a device's part of an array.
 fn place(dims: &[usize], tiling: &Tiling, device: i64) -> Outcome<(Vec<Array>, Vec<usize>)> {
     let whole: Vec<i64> = dims.iter().map(|&size| size as i64).collect();
     ensure!(tiling.tile_dims(&whole).is_some(), "an array {dims:?} is not divided evenly");
@@ -102,7 +104,7 @@ fn part(array: &Array, tiling: &Tiling, device: i64) -> Outcome<Array> {
     dynamic_slice(array, &starts.iter().collect::<Vec<_>>(), &sizes)
 }
 
-/// Returns whole arrays, of which devices have parts.
+/// Joins the parts that the devices hold, and returns the whole arrays.
 fn joined(
     manual: &ManualComputation,
     device: &Device,
@@ -198,7 +200,7 @@ fn together(arrays: &[&Array], dimension: usize) -> Outcome<Array> {
     concatenate(arrays, dimension as i64, arrays[0].ty, dims)
 }
 
-/// Returns one of `count` equal pieces along a dimension.
+/// Divides an array into `count` equal pieces along a dimension, and returns piece `number`.
 fn piece(array: &Array, dimension: usize, number: usize, count: usize) -> Outcome<Array> {
     let mut sizes = array.dims.clone();
     ensure!(dimension < sizes.len() && sizes[dimension].is_multiple_of(count), "{sizes:?} has no {count} equal pieces");

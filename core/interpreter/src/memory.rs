@@ -21,15 +21,16 @@ pub(crate) fn ensure_for(instruction: &Instruction, operands: &[Value]) -> Outco
 }
 
 /// Upper bound of the memory that an operation holds at any one time, excluding its operands. The
-/// bound is a number of copies of the results plus a number of copies of the operands. Both numbers
-/// are rounded up: one copy too many only refuses a possible operation, but one copy too few aborts
-/// the process.
+/// bound is `results` copies of the results plus `operands` copies of the operands. The numbers of
+/// copies are rounded up. With one copy too many, the interpreter refuses an operation that is
+/// possible; with one copy too few, the process aborts.
 struct Copies {
     results: u64,
     operands: u64,
 }
 
-/// Returns the copies that an operation holds, or `None` if the operation only passes on values.
+/// Returns how many copies of results and operands an operation holds, or `None` if the operation
+/// only passes values on.
 fn copies(op: &Op) -> Option<Copies> {
     let copies = |results, operands| Some(Copies { results, operands });
     match op {

@@ -42,7 +42,7 @@ pub(crate) fn iota(ty: ElementType, dims: Vec<usize>, dimension: i64) -> Outcome
 }
 
 /// Maps operand dimension `i` to result dimension `dimensions[i]` and repeats the operand along the
-/// other dimensions.
+/// other result dimensions.
 pub(crate) fn broadcast(x: &Array, dimensions: &[i64], dims: Vec<usize>) -> Outcome<Array> {
     let targets = dimension_numbers(dimensions, dims.len())?;
     ensure!(targets.len() == x.rank(), "broadcast needs one dimension number per operand dimension");
@@ -129,7 +129,7 @@ fn write(target: &mut Array, offset: isize, steps: &[isize], source: &Array) -> 
     Ok(())
 }
 
-/// Returns every `stride`-th element from `start` to below `limit`, per dimension.
+/// Selects, in each dimension, every `stride`-th index from `start` to below `limit`.
 pub(crate) fn slice(x: &Array, slices: &[SliceDim]) -> Outcome<Array> {
     ensure!(slices.len() == x.rank(), "slice needs one range per dimension");
     let (mut steps, mut offset) = (strides(&x.dims), 0);
@@ -144,8 +144,8 @@ pub(crate) fn slice(x: &Array, slices: &[SliceDim]) -> Outcome<Array> {
     view(x, offset, dims, &steps)
 }
 
-/// Inserts copies of a value around an array and between its elements. Negative amounts crop the
-/// array.
+/// Inserts copies of a value around an array and between its elements. Negative amounts of padding
+/// crop the array.
 pub(crate) fn pad(x: &Array, value: &Array, padding: &[PaddingDim], dims: Vec<usize>) -> Outcome<Array> {
     ensure!(padding.len() == x.rank() && dims.len() == x.rank(), "pad needs one amount per dimension");
     let mut result = Array::filled(x.ty, dims, value.single()?)?;
@@ -184,7 +184,7 @@ pub(crate) fn clamped_starts(starts: &[&Array], dims: &[usize], sizes: &[usize])
     Ok(result)
 }
 
-/// Clamps an index of this type to `0..=last`.
+/// Clamps an index of type `ty` to `0..=last`.
 pub(crate) fn clamp_index(ty: ElementType, index: i64, last: usize) -> usize {
     if ty == ElementType::U64 { (index as u64).min(last as u64) as usize } else { index.clamp(0, last as i64) as usize }
 }

@@ -36,8 +36,8 @@ pub(crate) fn reduce(
 /// A callback that receives the position of an element.
 pub(crate) type Visit<'v> = &'v mut dyn FnMut(usize) -> Outcome<()>;
 
-/// For each index into `dims`, combines the initial values with elements of the arrays. `visit_all`
-/// calls its callback with the positions of these elements.
+/// For each index into `dims`, combines the initial values with the array elements that `visit_all`
+/// selects. `visit_all` calls its callback with the position of each selected element.
 pub(crate) fn fold(
     caller: &mut dyn Caller,
     to_apply: ComputationId,
@@ -58,7 +58,7 @@ pub(crate) fn fold(
     Ok(one_or_tuple(results.map(|(data, a)| Array::new(a.ty, dims.to_vec(), data)).collect()))
 }
 
-/// A combination of initial values and elements of the arrays.
+/// The state of a reduction: the initial values, combined with the array elements visited so far.
 pub(crate) struct Held<'f> {
     function: &'f Function,
     arrays: &'f [&'f Array],
@@ -66,9 +66,10 @@ pub(crate) struct Held<'f> {
     arguments: Vec<Scalar>,
 }
 
-/// The result of combining the elements so far.
+/// The result of combining the elements that the reduction has visited so far.
 enum Kept {
-    /// The result of reducing a single array by one binary operation, computed in this type.
+    /// The accumulator of a reduction of a single array by one binary operation, and the type in
+    /// which the operation computes.
     Accumulated(Accumulator, ElementType),
     Values(Vec<Scalar>),
 }
@@ -82,7 +83,7 @@ impl<'f> Held<'f> {
         Held { function, arrays, kept, arguments: Vec::new() }
     }
 
-    /// Combines the elements at a position.
+    /// Combines the arrays' elements at position `at` with the result so far.
     pub fn take(&mut self, caller: &mut dyn Caller, at: usize) -> Outcome<()> {
         let held = match &mut self.kept {
             Kept::Accumulated(accumulator, ty) => return accumulator.add(*ty, self.arrays[0].data.get(at)),

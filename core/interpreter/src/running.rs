@@ -1,6 +1,6 @@
 //! Evaluates `reduce-window` for windows that grow, as in cumulative sums: each window contains all
 //! elements of the previous window and further elements. Each element is combined only once, so
-//! that the cost does not grow with the square of the length.
+//! that the cost does not grow with the square of the array's length.
 
 use fusebox_core::hlo::{BinaryOp, WindowDim};
 
@@ -11,20 +11,21 @@ use crate::reduce::{Held, one_or_tuple};
 use crate::strided::{for_each_index, position, strides};
 use crate::value::{Array, Scalar, Value};
 
-/// Windows that grow along one dimension and have one element along all others.
+/// Windows that grow along one dimension and have one element along every other dimension.
 pub(crate) struct Running {
     dimension: usize,
     /// Number of elements along the dimension.
     size: i64,
     window: WindowDim,
-    /// Whether all windows start at the first element. Otherwise all windows end at the last
-    /// element.
+    /// Whether all windows start at the first element. If `is_forward` is false, all windows end at
+    /// the last element.
     is_forward: bool,
 }
 
 impl Running {
-    /// Recognises windows that grow along one dimension of an array. Returns `None` for other
-    /// windows. `counts` contains the number of windows per dimension.
+    /// Recognises windows that grow along one dimension of an array. Returns `None` for windows
+    /// that do not grow along exactly one dimension. `counts` contains the number of windows per
+    /// dimension.
     pub fn along(dims: &[usize], window: &[WindowDim], counts: &[usize]) -> Option<Running> {
         let mut wide = (0..dims.len()).filter(|&d| window[d] != WindowDim::default());
         let (dimension, None) = (wide.next()?, wide.next()) else { return None };
@@ -39,7 +40,7 @@ impl Running {
     }
 
     /// Whether `function` may combine the elements in the order in which the windows grow. If the
-    /// windows grow backwards, the function must not depend on the order.
+    /// windows grow backwards, the function's result must not depend on the order of the elements.
     pub fn suits(&self, function: &Function) -> bool {
         use BinaryOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
         let is_free = |(op, _)| matches!(op, Add | Multiply | Maximum | Minimum | And | Or | Xor);
@@ -79,8 +80,8 @@ impl Running {
     }
 
     /// Returns the elements of the window at position `at` that have not been combined yet. All
-    /// windows contain one end of the array. `taken` is the range of the combined elements, counted
-    /// from this end.
+    /// windows contain the same end of the array. `taken` is the range of the elements that have
+    /// been combined, counted from the end that all windows contain.
     fn further(&self, at: usize, taken: &mut std::ops::Range<usize>) -> impl Iterator<Item = usize> + use<> {
         let start = at as i64 - self.window.padding_low;
         let (size, is_forward) = (self.size, self.is_forward);

@@ -22,8 +22,8 @@ pub(crate) fn for_each_index<E>(dims: &[usize], mut visit: impl FnMut(&[usize]) 
     }
 }
 
-/// Advances to the next index in row-major order. After the last index, resets it to zeros and
-/// returns false.
+/// Advances to the next index in row-major order. After the last index, resets the index to zeros
+/// and returns false.
 pub(crate) fn advance(index: &mut [usize], dims: &[usize]) -> bool {
     for d in (0..dims.len()).rev() {
         index[d] += 1;

@@ -1,8 +1,9 @@
 //! Values during evaluation, and their conversion from and to literals.
 //!
 //! An element is stored in the widest type of its kind: integers and `pred` as `i64`, floats as
-//! `f64`, complex numbers as two `f64`. This storage is exact. An operation rounds or wraps its
-//! result to the element type (see [`crate::number`]). `u64` is stored as its bit pattern.
+//! `f64`, complex numbers as two `f64`. The widest type stores every element exactly. An operation
+//! rounds or wraps its result to the element type (see [`crate::number`]). `u64` is stored as its
+//! bit pattern.
 
 use std::rc::Rc;
 
@@ -12,7 +13,8 @@ use crate::error::{Fault, Outcome, ensure, malformed, unsupported};
 use crate::free_memory;
 use crate::number::{Complex, float_format};
 
-/// Largest number of elements in one array. Stored as `f64`, this many elements take 8 GiB.
+/// Largest number of elements in one array. An array of `MAX_ELEMENTS` elements, stored as `f64`,
+/// takes 8 GiB.
 pub(crate) const MAX_ELEMENTS: i64 = 1 << 30;
 
 /// The elements of an array in row-major order.
@@ -88,7 +90,8 @@ pub(crate) fn dims_of(shape: &ArrayShape) -> Outcome<Vec<usize>> {
 }
 
 impl Scalar {
-    /// Returns a zero of the kind in which the type is stored.
+    /// Returns a zero of the kind (integer, float or complex) in which elements of type `ty` are
+    /// stored.
     pub fn zero(ty: ElementType) -> Self {
         match () {
             () if ty.is_integer_or_pred() => Scalar::Int(0),

@@ -182,7 +182,8 @@ impl Region {
         self.operations.iter().for_each(|operation| operation.walk(visit));
     }
 
-    /// Renames each value `v` to `numbers[v]`. There is a number for every value of the region.
+    /// Renames each value `v` to `numbers[v]`. `numbers` has an entry for every value of the
+    /// region.
     pub fn rename(&mut self, numbers: &[u32]) {
         let rename = |values: &mut Vec<Value>| values.iter_mut().for_each(|value| value.0 = numbers[value.number()]);
         rename(&mut self.arguments);

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! [`operations`] is the only list of operations, with their names, effects, operands and results.
-//! Builder, parser, printer, verifier and lowering use this list. Values are numbered per function.
-//! Every region has one block.
+//! Builder, parser, printer, verifier and lowering use the list of operations. Values are numbered
+//! per function. Every region has one block.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

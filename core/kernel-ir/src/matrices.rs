@@ -23,11 +23,12 @@ const WORD: i64 = 4;
 /// Number of lanes in a group. The lanes of a group together hold one row of words of the left
 /// operand. Each lane holds two adjacent sums of a row.
 const PLACES: i64 = 4;
-/// Number of groups. Each group holds one row of the left operand or one column of the right
-/// operand at a time.
+/// Number of groups. At any one time, each group of lanes holds one row of the left operand or one
+/// column of the right operand.
 const GROUPS: i64 = PRODUCT_LANES / PLACES;
 
-/// A matrix product with its element types. The sizes are rows by columns by steps.
+/// A matrix product with its element types. The descriptions of the variants state sizes as rows by
+/// columns by steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MatrixProduct {
     /// Product of `bf16` numbers, 16 by 8 by 16, with sums in `f32`.
@@ -106,8 +107,8 @@ impl MatrixProduct {
         (WORD / self.factor().byte_size() as i64).max(1)
     }
 
-    /// Returns three numbers for one lane: the words of the left operand, the words of the right
-    /// operand, and the sums that the lane holds.
+    /// Returns how many words of the left operand, words of the right operand, and sums one lane
+    /// holds.
     pub fn words(self) -> [i64; 3] {
         let [rows, columns, steps] = self.shape();
         let of_lane = |elements: i64| elements / PRODUCT_LANES;
@@ -144,8 +145,8 @@ impl MatrixProduct {
     }
 }
 
-/// Number of threads that together multiply tiles in shared memory. These threads form four
-/// consecutive warps. The number of the first warp is divisible by four.
+/// Number of threads that together multiply tiles in shared memory. The 128 threads form four
+/// consecutive warps. The number of the first of these four warps is divisible by four.
 pub const GROUP_THREADS: i64 = 128;
 /// Number of rows of the left tile that a group of four warps multiplies.
 pub const GROUP_ROWS: i64 = 64;
@@ -157,8 +158,9 @@ pub const GROUP_STEPS: i64 = 16;
 pub const MOST_GROUP_COLUMNS: i64 = 256;
 
 /// Returns the row and the column of one sum in a product that four warps compute. `sum` numbers
-/// the sums that the thread holds. Each warp holds sixteen rows of the product. The lanes of a warp
-/// hold each piece of 16 rows and 8 columns in the same way as the sums of a [`MatrixProduct`].
+/// the sums that the thread holds. Each warp holds sixteen rows of the product. In each piece of 16
+/// rows and 8 columns, the lanes of a warp hold the sums at the same positions as in a
+/// [`MatrixProduct`].
 pub fn group_place(thread: i64, sum: i64) -> [i64; 2] {
     let (warp, lane) = (thread % GROUP_THREADS / PRODUCT_LANES, thread % PRODUCT_LANES);
     let [row, column] = MatrixProduct::Bf16.place(lane, sum % 4);

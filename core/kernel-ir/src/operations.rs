@@ -3,9 +3,10 @@
 /// The effect that an operation has besides computing its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// No effect. Passes merge equal operations and remove unused ones.
+    /// No effect. Passes merge equal operations without effect, and remove unused operations
+    /// without effect.
     None,
-    /// The effects of the operations in its regions.
+    /// The operation has the effects of the operations in its regions.
     OfRegions,
     /// The operation allocates memory. Passes never merge the operation with another one.
     Allocates,
@@ -21,17 +22,17 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Two integers of one type. Indices, and vectors of integers or indices, count as integers.
-    /// The result has the same type.
+    /// The result has the operands' type.
     IntBinary,
-    /// One integer. The result has the same type.
+    /// One integer. The result has the operand's type.
     IntUnary,
-    /// Two floats of one type. The result has the same type.
+    /// Two floats of one type. The result has the operands' type.
     FloatBinary,
-    /// One float. The result has the same type.
+    /// One float. The result has the operand's type.
     FloatUnary,
     /// One float. The result is an `i1`.
     FloatTest,
-    /// Three floats of one type. The result has the same type.
+    /// Three floats of one type. The result has the operands' type.
     FloatTernary,
     /// Conversion of an integer to an integer with more bits.
     WidenInt,
@@ -49,7 +50,8 @@ pub enum Form {
     IndexCast,
     /// Conversion to another type with the same number of bits.
     SameBits,
-    /// Two integers of one type. Two results of this type: the halves of a product.
+    /// Two integers of one type. The two results have the operands' type, and are the halves of a
+    /// product.
     IntProduct,
     /// No operands. The result is a tensor.
     NewTensor,
@@ -59,7 +61,8 @@ pub enum Form {
     TileProduct,
     /// Transfer between a tensor and a tile register.
     TileTransfer,
-    /// Neither operands nor results. An attribute names the place in the kernel.
+    /// Neither operands nor results. The attribute `site` states the operation's position in the
+    /// kernel.
     Signal,
     /// Types that only this operation has. The verifier contains a separate rule for the operation.
     Own,
@@ -288,8 +291,8 @@ impl OpKind {
         }
     }
 
-    /// Whether the result is always one of the operands, possibly with another sign, or an operand
-    /// rounded to an integer.
+    /// Whether the result is always one of the operands, possibly with another sign or rounded to
+    /// an integer.
     pub const fn keeps_numbers(self) -> bool {
         use OpKind::*;
         match self {
@@ -299,14 +302,14 @@ impl OpKind {
         }
     }
 
-    /// Whether the operation is an instruction whose NaN result is either a NaN operand with the
-    /// same bits or the default NaN.
+    /// Whether the operation is a machine instruction whose result, if it is NaN, has either the
+    /// bits of a NaN operand or the bits of the default NaN.
     pub const fn passes_nans(self) -> bool {
         matches!(self, OpKind::AddF | OpKind::SubF | OpKind::MulF | OpKind::DivF | OpKind::Sqrt | OpKind::Fma)
     }
 
-    /// Whether only lowering creates this operation. These operations are the last ones in the
-    /// table.
+    /// Whether only lowering creates this operation. Operations that only lowering creates are the
+    /// last rows of the table.
     pub fn is_of_lowering(self) -> bool {
         self >= OpKind::Load
     }

@@ -8,8 +8,8 @@ use super::{Attribute, Function, Operation, Place, Region, Type, Value};
 
 impl fmt::Display for Function {
     /// Prints the whole `func.func` operation with a line break at its end. The alternate form
-    /// `{:#}` prints the origins of all operations. The plain form `{}` is easier to read: it
-    /// prints only origins that name an HLO instruction.
+    /// `{:#}` prints the origins of all operations. The plain form `{}` prints only origins that
+    /// name an HLO instruction, and is easier to read than `{:#}`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Printer { out: f, types: &self.types }.function(self)
     }

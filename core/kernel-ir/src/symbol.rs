@@ -34,7 +34,7 @@ mod tests {
         assert_eq!(symbol_part("add.1", '_'), "add_1");
     }
 
-    /// Compares with the values published with the algorithm.
+    /// Compares hashes with the values that were published with the algorithm FNV-1a.
     #[test]
     fn hashes_are_the_published_ones() {
         assert_eq!(

@@ -106,7 +106,8 @@ pub enum Type {
     Vector(Arc<[i64]>, Scalar),
     /// `!amx.tile<16x32xbf16>`: a matrix in a tile register, with its numbers of rows and columns.
     Tile([i64; 2], Scalar),
-    /// `!llvm.ptr<N>`: an address in address space N. Occurs only in later stages of lowering.
+    /// `!llvm.ptr<N>`: an address in address space N. Addresses occur only in later stages of
+    /// lowering.
     Pointer(u32),
 }
 
@@ -229,8 +230,8 @@ impl Type {
         }
     }
 
-    /// Returns the type with the same dimensions and the element type `element`. Tile types do not
-    /// change, because the element type of a tile determines the instruction that multiplies the
+    /// Returns the type with the same dimensions and the element type `element`. Returns tile types
+    /// unchanged, because the element type of a tile determines the instruction that multiplies the
     /// tile.
     pub fn with_element(&self, element: Scalar) -> Type {
         match self {
@@ -250,7 +251,8 @@ impl Type {
     /// Checks that kernels can have values of this type.
     ///
     /// # Errors
-    /// Returns the reason why kernels cannot have values of this type, worded to follow `a value`.
+    /// Returns the reason why kernels cannot have values of this type, in words that follow
+    /// `a value` in a sentence.
     pub fn check(&self) -> Result<(), String> {
         if let Scalar::Int(bits) = self.element()
             && !(1..=limits::MOST_BITS).contains(&bits)

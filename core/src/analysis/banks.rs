@@ -1,11 +1,11 @@
 //! Bank conflicts between the lanes of a warp that access shared memory.
 //!
 //! Shared memory has 32 banks. Each bank serves one word of four bytes per *turn*. Successive words
-//! are in successive banks. Lanes that access the same word are served together. The number of
-//! turns that an access takes is the largest number of different words that the warp accesses in
-//! any bank. If each lane accesses eight bytes, half a warp is served at a time. If each lane
-//! accesses sixteen bytes, a quarter of a warp is served at a time. (NVIDIA's programming guide,
-//! shared memory of compute capability 5.0 and later.)
+//! are in successive banks. In one turn, a bank serves all lanes that access the same word. The
+//! number of turns that an access takes is the largest number of different words that the warp
+//! accesses in any bank. If each lane accesses eight bytes, the banks serve half a warp at a time.
+//! If each lane accesses sixteen bytes, the banks serve a quarter of a warp at a time. (NVIDIA's
+//! programming guide, shared memory of compute capability 5.0 and later.)
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -26,14 +26,14 @@ pub struct TileAccess {
     pub lanes: u32,
 }
 
-/// Returns the largest number of turns that any access of a warp takes. The number is 1 if there
-/// are no conflicts.
+/// Returns the largest number of turns that any access of a warp takes. An access without bank
+/// conflicts takes one turn.
 ///
 /// `map` returns the first element that a thread accesses, as an index into a row-major tile.
 /// `tile` contains the dimensions of this tile, including padding. The first dimension of the map
-/// is the thread. Range variables enumerate successive accesses. Other dimensions and runtime
-/// variables are fixed at their lower bounds. Threads that do not satisfy the map's constraints
-/// access nothing.
+/// is the thread. Range variables enumerate successive accesses. The function fixes the map's other
+/// dimensions and its runtime variables at their lower bounds. Threads that do not satisfy the
+/// map's constraints access nothing.
 ///
 /// ```
 /// use fusebox_core::analysis::{TileAccess, bank_conflicts};

@@ -7,9 +7,10 @@
 //! ```
 //!
 //! An array that depends on a reduction either has one element per row, or has one element per
-//! element of the rows. In both cases the row-major order is that of the rows. So a kernel may
-//! process the rows one by one and walk over each row several times. In each *phase*, the kernel
-//! computes the reductions that depend only on reductions of earlier phases.
+//! element of the rows. In row-major order, the elements of an array that depends on a reduction
+//! follow the order of the rows. So a kernel may process the rows one by one and walk over each row
+//! several times. In each *phase*, the kernel computes the reductions that depend only on
+//! reductions of earlier phases.
 
 use super::epilogue::keeps_positions;
 use super::reduction::{ReductionHero, ReductionKind, ReductionProblem, hero};
@@ -53,8 +54,8 @@ pub struct RowChain {
     /// The reductions of each phase. `phases[0]` has the reductions that depend on no other
     /// reduction.
     pub phases: Vec<Vec<ReductionHero>>,
-    /// Values with one element per row that a broadcast repeats for every element of the row. A
-    /// reduction is not included if only other values with one element per row use it.
+    /// Values with one element per row that a broadcast repeats for every element of the row.
+    /// `row_values` omits a reduction that only other values with one element per row use.
     pub row_values: Vec<InstrId>,
     /// The roots in order, with their output numbers.
     pub roots: Vec<ChainRoot>,
@@ -97,7 +98,8 @@ impl RowSpace {
     }
 
     /// Returns how an instruction's elements correspond to rows. `place_of` returns how the
-    /// elements of an operand correspond to rows. A reduction of these rows belongs to the chain.
+    /// elements of an operand correspond to rows. A reduction of the rows of this [`RowSpace`]
+    /// belongs to the chain.
     pub fn place(
         &self,
         module: &Module,
@@ -126,7 +128,7 @@ impl RowSpace {
     }
 
     /// Returns how the results of a reduction correspond to rows; `None` if the instruction is not
-    /// a reduction of these rows.
+    /// a reduction of the rows of this [`RowSpace`].
     fn place_of_reduce(
         &self,
         module: &Module,

@@ -14,8 +14,8 @@ pub enum Direction {
 
 /// Returns the dimension and the direction in which a window is cumulative. The array has the
 /// dimensions `dims`. In a forward window, element k of the result combines the elements up to and
-/// including k. In a backward window, it combines the elements from k on. Returns `None` for other
-/// windows.
+/// including k. In a backward window, element k of the result combines the elements from k on.
+/// Returns `None` for windows that are not cumulative.
 pub fn cumulative(window: &Window, dims: &[i64]) -> Option<(usize, Direction)> {
     let trivial = WindowDim::default();
     let mut wide = (0..window.dims.len()).filter(|&d| window.dims[d] != trivial);

@@ -4,8 +4,8 @@ use crate::hlo::{Computation, InstrId, Instruction, Op};
 use crate::indexing::{IndexingMap, delinearize, dim_exprs, linearize};
 
 /// Whether element n of the result depends only on element n of each operand that is not a scalar.
-/// Elements are counted in row-major order. An epilogue may contain only operations with this
-/// property.
+/// Elements are counted in row-major order. An epilogue may contain only operations for which
+/// `keeps_positions` returns true.
 pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> bool {
     let Some(result) = instruction.shape.as_array() else {
         return matches!(instruction.op, Op::GetTupleElement { .. });
@@ -34,9 +34,9 @@ pub fn moves_elements(instruction: &Instruction) -> bool {
     !real.map(|(dim, _)| dim).is_sorted()
 }
 
-/// Whether all operations that depend on `hero` keep positions. The check includes operations that
-/// lead to results other than `root`, because the kernel uses the hero's value in the epilogues of
-/// these results too.
+/// Whether [`keeps_positions`] holds for all operations that depend on `hero`. The check includes
+/// operations that lead to results other than `root`, because the kernel uses the hero's value in
+/// the epilogues of these results too.
 pub(in crate::analysis) fn users_stay_elementwise(computation: &Computation, hero: InstrId, root: InstrId) -> bool {
     let users = computation.users();
     let mut reached = vec![false; computation.instructions.len()];

@@ -8,10 +8,10 @@ use crate::hlo::{Computation, InstrId};
 /// The hero of one root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hero {
-    /// The result of the fusion.
+    /// The root, which is a result of the fusion.
     pub root: InstrId,
-    /// The operation that decides the kernel. If this is `None`, any kernel that visits the root's
-    /// elements can compute the root.
+    /// The operation that decides the kernel. If `instruction` is `None`, any kernel that visits
+    /// the root's elements can compute the root.
     pub instruction: Option<InstrId>,
     /// Why this hero was chosen, in words for `explain`.
     pub reason: String,
@@ -21,9 +21,8 @@ pub struct Hero {
 /// and equal forms for operations that one kernel can compute together.
 ///
 /// Searches from the root towards its operands, through the epilogue, and visits near operations
-/// first. The nearest operation with a form is the hero if two conditions hold. All operations
-/// found must have the same form, and all operations that follow the hero must work element by
-/// element.
+/// first. All operations with a form that the search finds must have the same form. The hero is the
+/// nearest of the found operations that only elementwise operations follow.
 pub fn hero_of<F: PartialEq>(computation: &Computation, root: InstrId, form: impl Fn(InstrId) -> Option<F>) -> Hero {
     let name = |id: InstrId| computation.instruction(id).name.as_str();
     let opcode = |id: InstrId| computation.instruction(id).opcode();

@@ -10,9 +10,9 @@
 //!
 //! [`reductions`] is the entry point. An emitter visits each point of each group's canonical
 //! problem. The emitter maps the point to an index in the operands ([`ReductionHero::to_operand`]).
-//! The emitter computes the operands at this index, combines them with the accumulators, and writes
-//! the side outputs. Once a result is complete, the emitter applies the epilogues
-//! ([`ReducedRoot`]).
+//! The emitter computes the operands at the mapped index, combines the operands with the
+//! accumulators, and writes the side outputs. Once a result is complete, the emitter applies the
+//! epilogues ([`ReducedRoot`]).
 
 mod groups;
 mod hero;

@@ -2,10 +2,10 @@
 //! operand.
 //!
 //! A *slice* is the part of the updates that one index vector assigns to a position in the operand.
-//! The scatter dimensions of the updates enumerate the slices. The slice's element at window
-//! coordinates `w` is combined with the operand's element at index `start + w`. The index vector
-//! and the batching dimensions determine `start`. A slice that is not completely inside the operand
-//! is ignored.
+//! The scatter dimensions of the updates enumerate the slices. The scatter combines the slice's
+//! element at window coordinates `w` with the operand's element at index `start + w`. The index
+//! vector and the batching dimensions determine `start`. A slice that is not completely inside the
+//! operand is ignored.
 
 use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Module, Op, ScatterDims};
 use crate::indexing::Expr;
@@ -17,8 +17,8 @@ pub enum SliceStart {
     Zero,
     /// The slice starts at this component of the index vector.
     Component(usize),
-    /// The slice starts at its own coordinate in this scatter dimension. Batching dimensions have
-    /// this start.
+    /// The slice starts at its own coordinate in this scatter dimension. In a batching dimension,
+    /// every slice starts at its own coordinate.
     Batch(usize),
 }
 
@@ -32,7 +32,7 @@ pub struct OperandDim {
     /// The dimension of the updates that corresponds to this dimension of the operand, if there is
     /// one.
     pub update_dim: Option<usize>,
-    /// How slices determine their start in this dimension.
+    /// Origin of a slice's start in this dimension: zero, the index vector or a batching dimension.
     pub start: SliceStart,
 }
 
@@ -46,7 +46,7 @@ impl OperandDim {
 /// How the dimensions of a scatter's operand, updates and indices correspond.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScatterShape {
-    /// Number of operands. The numbers of updates and results are the same.
+    /// Number of operands, which is also the number of updates and the number of results.
     pub arrays: usize,
     /// Dimensions of the operand.
     pub operand: Vec<OperandDim>,
@@ -160,7 +160,7 @@ impl ScatterShape {
     }
 
     /// Returns the index of an element of the updates. `slice` has one coordinate per scatter
-    /// dimension, `window` one per operand dimension.
+    /// dimension; `window` has one coordinate per operand dimension.
     pub fn update_index<T: Clone>(&self, slice: &[T], window: &[T]) -> Vec<T> {
         let spans = |dim: usize| self.operand.iter().position(|operand| operand.update_dim == Some(dim));
         let coordinate = |dim: usize| match spans(dim) {
@@ -222,7 +222,7 @@ impl Combination {
             .collect()
     }
 
-    /// Whether the updates of one element give bitwise equal results in every order.
+    /// Whether the updates of one element, applied in any order, give bitwise equal results.
     pub fn is_order_free(self, element: ElementType) -> bool {
         match self {
             Combination::Keep => true,

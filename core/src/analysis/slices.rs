@@ -2,9 +2,9 @@
 
 use crate::hlo::{Computation, InstrId, Op};
 
-/// Whether `reader` reads exactly the slice that `update` replaces. If `reader` is a dynamic-slice,
-/// it must have the array, the starts and the dimensions of the update. If `reader` is a slice, the
-/// update's starts must be constants that equal the starts of this slice.
+/// Whether `reader` reads exactly the slice that `update` replaces. A `reader` that is a
+/// dynamic-slice must have the same array, starts and dimensions as the update. If `reader` is a
+/// slice, the update's starts must be constants that, once clamped, equal the starts of `reader`.
 pub fn takes_what_is_replaced(computation: &Computation, reader: InstrId, update: InstrId) -> bool {
     let [reader, update] = [reader, update].map(|id| computation.instruction(id));
     if !matches!(update.op, Op::DynamicUpdateSlice) || reader.operands.first() != update.operands.first() {

@@ -5,11 +5,12 @@ use super::hero::nearest;
 use crate::emitter::{Decline, Fusion};
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 
-/// A transpose in its normal form. Dimensions of size 1 are dropped, and dimensions that remain
-/// adjacent are merged.
+/// A transpose in its normal form. The normal form drops dimensions of size 1, and merges
+/// dimensions that the transpose keeps adjacent.
 ///
-/// `f32[4,1,8,16]` with `dimensions={2,3,0,1}` is `[4,128]` with `{1,0}`. Every element of the
-/// operand and of the result has the same row-major position in both forms.
+/// `f32[4,1,8,16]` with `dimensions={2,3,0,1}` has the normal form `[4,128]` with `{1,0}`. Each
+/// element of the operand and of the result has the same row-major position in a transpose and in
+/// its normal form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NormalTranspose {
     /// Dimensions of the operand.
@@ -18,16 +19,16 @@ pub struct NormalTranspose {
     pub permutation: Vec<usize>,
 }
 
-/// A fusion whose heroes are transposes with a common normal form. One kernel can compute such a
-/// fusion tile by tile.
+/// A fusion whose heroes are transposes with a common normal form. One kernel can compute a
+/// transpose fusion tile by tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransposeFusion {
     /// The normal form of all heroes.
     pub form: NormalTranspose,
-    /// The transposes that are heroes, in instruction order. The kernel reads the operands of these
-    /// transposes.
+    /// The transposes that are heroes, in instruction order. The kernel reads the operands of the
+    /// heroes.
     pub heroes: Vec<InstrId>,
-    /// When each root of the fusion is written, in the order of the roots.
+    /// For each root of the fusion, in order, when the kernel writes the root.
     pub roots: Vec<RootPlace>,
     /// Why this is a transpose fusion, in words for `explain`.
     pub reason: String,
@@ -36,10 +37,11 @@ pub struct TransposeFusion {
 /// When an element of a root is computed and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootPlace {
-    /// The element is written after the transposition, at an index of the transposes' results.
+    /// The kernel writes the element after the transposition, at an index of the transposes'
+    /// results.
     Result,
-    /// The element is written while the transposes' operands are read, at an index of these
-    /// operands. The root is then a side output.
+    /// The kernel writes the element while it reads the transposes' operands, at an index of these
+    /// operands. A root with this [`RootPlace`] is a side output.
     Operand,
 }
 
@@ -85,8 +87,8 @@ impl NormalTranspose {
         self.permutation.is_sorted()
     }
 
-    /// Whether the minor dimension of the operand is also the minor dimension of the result. The
-    /// transpose then moves whole rows.
+    /// Whether the minor dimension of the operand is also the minor dimension of the result. A
+    /// transpose that keeps the minor dimension moves whole rows.
     pub fn keeps_minor(&self) -> bool {
         self.permutation.last().is_none_or(|&last| last + 1 == self.dims.len())
     }

@@ -1,11 +1,12 @@
 //! Optional instruction sets of an architecture, identified by their LLVM names.
 //!
 //! The table lists the sets that code generation uses by default and that a program can detect at
-//! run time. Code is compiled for these sets only. An executable can therefore list all sets that
-//! its code needs, and a program can check whether the machine has these sets. The table omits sets
-//! that code generation uses only on request, such as cryptographic instructions. The table also
-//! omits the instructions on tile registers, because the operating system must permit a program to
-//! use tile registers. The compiler knows which kernels use tile registers.
+//! run time. The compiler generates code only for sets in the table. An executable can therefore
+//! list all instruction sets that its code needs, and a program can check whether the machine has
+//! all instruction sets of this list. The table omits sets that code generation uses only on
+//! request, such as cryptographic instructions. The table also omits the instructions on tile
+//! registers, because the operating system must permit a program to use tile registers. The
+//! compiler knows which kernels use tile registers.
 
 /// An instruction set, and the function that detects it.
 struct InstructionSet {

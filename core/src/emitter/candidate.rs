@@ -3,12 +3,13 @@
 use super::{Decline, Fusion};
 use crate::hlo::InstrId;
 
-/// A part of a program around one instruction. The host asks an emitter for a bid on this part.
+/// A part of a program around one instruction. The host asks an emitter for a bid on a candidate.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// The part as a fusion. The fusion's parameters are values computed outside of the part; its
-    /// roots are values that instructions outside of the part read. The fusion contains only
-    /// instructions that kernels can compute.
+    /// The candidate's part of the program, represented as a fusion. The fusion's parameters are
+    /// the values that instructions outside of the region compute. The fusion's roots are the
+    /// values that instructions outside of the region read. The fusion contains only instructions
+    /// that kernels can compute.
     pub region: Fusion,
     /// The instruction around which the emitter bids.
     pub anchor: InstrId,
@@ -17,9 +18,9 @@ pub struct Candidate {
 /// An emitter's answer to a candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bid {
-    /// The emitter wants to compute these instructions of the region in one kernel. Values that
-    /// other instructions read become results of the kernel. Constants and broadcasts do not become
-    /// results; they are duplicated for users outside of the kernel.
+    /// The emitter wants to compute the listed instructions of the region in one kernel. Values
+    /// that instructions outside of the kernel read become results of the kernel. Constants and
+    /// broadcasts do not become results: the host duplicates them for users outside of the kernel.
     Take {
         /// The instructions in program order without duplicates. The list includes the anchor and
         /// excludes parameters.

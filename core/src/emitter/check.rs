@@ -107,7 +107,8 @@ pub enum PlanFault {
     },
 }
 
-/// Checks the plan of an emitter. The host calls this before it asks the emitter for the kernel.
+/// Checks the plan of an emitter. The host calls this function before it asks the emitter for the
+/// kernel.
 ///
 /// # Errors
 /// Returns the first fault.
@@ -134,7 +135,8 @@ pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> R
     Ok(())
 }
 
-/// Checks the visits and the other work that a plan states. Predictions are computed from both.
+/// Checks the visits and the other work that a plan states. The host predicts a kernel's time from
+/// the visits and this other work.
 ///
 /// # Errors
 /// Returns the first fault.
@@ -173,8 +175,8 @@ fn check_visit(visit: &Visit, plan: &Plan, fusion: &Fusion) -> Result<(), String
     }
 }
 
-/// Checks that the map's ranges of threads and blocks equal those of the launch. If a range were
-/// narrower, the threads outside of the range would run without a plan.
+/// Checks that the map's ranges of threads and blocks equal those of the launch. If a range of the
+/// map were narrower, the threads outside of this range would run without a plan.
 fn check_variables(map: &IndexingMap, plan: &Plan) -> Result<(), String> {
     let wanted = [
         ("thread", Interval::from_size(plan.launch.threads_per_block.into())),

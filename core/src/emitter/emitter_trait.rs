@@ -8,7 +8,7 @@ use crate::hlo::Opcode;
 ///
 /// An emitter must be pure and thread-safe: the same arguments give the same answer, byte for byte.
 pub trait Emitter: Send + Sync {
-    /// Returns kind, name and version.
+    /// Returns the emitter's kind, name and version.
     fn descriptor(&self) -> Descriptor;
 
     /// Returns the operations that this emitter claims as heroes, see [`Emitter::claim`]. The list
@@ -28,28 +28,30 @@ pub trait Emitter: Send + Sync {
     }
 
     /// Returns the operations around which this emitter bids, see [`Emitter::bid`]. The list is
-    /// empty if the emitter takes fusions as the host builds them.
+    /// empty if the emitter makes no bids and accepts only fusions that the host builds without
+    /// bids.
     fn anchors(&self) -> Vec<Opcode> {
         Vec::new()
     }
 
     /// Returns the instructions around an anchor that the emitter wants to compute in one kernel.
-    /// If this kernel is predicted to be faster than the kernels that the host would build
-    /// otherwise, the host turns the instructions into a fusion. The host then asks the emitter to
-    /// [consider](Emitter::consider) and [plan](Emitter::plan) the fusion like any other. This
-    /// method must be cheap: it reads the region and builds nothing.
+    /// If the host predicts that this kernel is faster than the kernels that it would build without
+    /// the bid, the host turns the instructions into a fusion. The host then asks the emitter to
+    /// [consider](Emitter::consider) and [plan](Emitter::plan) this fusion like any other fusion.
+    /// This method must be cheap: it reads the region and builds nothing.
     fn bid(&self, _candidate: &Candidate, _device: &DeviceDescription) -> Bid {
         Bid::decline("this emitter makes no bids")
     }
 
-    /// Decides whether to take the fusion. This method must be cheap: it reads the fusion and
-    /// builds nothing.
+    /// Decides whether the emitter takes the fusion. This method must be cheap: it reads the fusion
+    /// and builds nothing.
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict;
 
     /// Chooses launch dimensions, indexing maps and knobs, before any code exists.
     ///
     /// # Errors
-    /// If the fusion cannot be handled after all, or `configuration` holds an impossible value.
+    /// If the emitter cannot handle the fusion after all, or if `configuration` contains an
+    /// impossible value.
     fn plan(
         &self,
         fusion: &Fusion,
@@ -60,7 +62,8 @@ pub trait Emitter: Send + Sync {
     /// Builds the kernel that the plan describes.
     ///
     /// # Errors
-    /// If the kernel cannot be built. The host adds the emitter's name to the message.
+    /// If the emitter cannot build the kernel. The host adds the emitter's name to the error
+    /// message.
     fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError>;
 }
 

@@ -28,21 +28,22 @@ pub struct Fusion {
 }
 
 /// The facts about a fusion that a family of emitters needs. These facts depend only on the fusion,
-/// so they are computed once and cached in the fusion, see [`Fusion::analysis`].
+/// so [`Fusion::analysis`] computes them once and caches them in the fusion.
 pub trait Analysis: Any + Send + Sync + Sized {
     /// Analyses a fusion.
     ///
     /// # Errors
-    /// If the family takes the fusion on no device. The error states the reason.
+    /// If no emitter of the family takes the fusion on any device. The error states the reason.
     fn of(fusion: &Fusion) -> Result<Self, Decline>;
 }
 
 /// Cached results of analyses, at most one of each type. A clone of a fusion starts without cached
-/// results, because the clone may be changed.
+/// results, because its owner may change the clone.
 #[derive(Default)]
 struct Found {
     succeeded: SharedAnalyses,
-    /// Declines are not shared, because their reasons contain the names of instructions.
+    /// Fusions do not share cached declines, because the reason of a decline contains names of
+    /// instructions.
     declined: Cached,
 }
 
@@ -124,14 +125,15 @@ impl Fusion {
         })
     }
 
-    /// Returns the results of analyses of this fusion, for fusions that share them.
+    /// Returns the results of this fusion's analyses, so that other fusions can share these
+    /// results.
     pub fn analyses(&self) -> SharedAnalyses {
         self.found.succeeded.clone()
     }
 
-    /// Makes this fusion share the results of another fusion's analyses, past and future. The
-    /// canonical texts of both fusions must be equal. Then both have the same instructions with the
-    /// same ids.
+    /// Makes this fusion share the results of all past and future analyses of another fusion. The
+    /// canonical texts of both fusions must be equal. Fusions with equal canonical texts have equal
+    /// instructions with equal ids.
     pub fn share_analyses(&mut self, analyses: &SharedAnalyses) {
         self.found.succeeded = analyses.clone();
     }

@@ -23,7 +23,8 @@ pub struct Descriptor {
     pub version: String,
 }
 
-/// A compile-time [`Descriptor`], which the host can read from a library without running it.
+/// A compile-time [`Descriptor`], which the host can read from a library's file without running the
+/// library's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaticDescriptor {
     /// See [`Descriptor::kind`].
@@ -43,8 +44,8 @@ impl From<StaticDescriptor> for Descriptor {
 /// An emitter's answer to the question whether it takes a fusion.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Yes. Among the emitters that accept, the host prefers the one with the shortest
-    /// predicted time.
+    /// Yes. Among the emitters that accept a fusion, the host prefers the emitter whose kernel has
+    /// the shortest predicted time.
     Accept,
     /// The emitter takes the fusion, but ranks after all emitters that [accept](Verdict::Accept).
     /// The host uses this emitter only if the user selects it or no other emitter takes the fusion.
@@ -104,8 +105,8 @@ impl<const N: usize> From<[(&str, i64); N]> for Configuration {
     }
 }
 
-/// Formats the knobs as they follow an emitter's name in the option `--emitter`:
-/// `{tile=64,unroll=4}`. Writes nothing if no knob is set.
+/// Formats the knobs with the syntax in which the option `--emitter` accepts them after an
+/// emitter's name: `{tile=64,unroll=4}`. Writes nothing if no knob is set.
 impl fmt::Display for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let knobs: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -121,7 +122,7 @@ impl Configuration {
         other
     }
 
-    /// Returns the configurations of `all` that differ from this one, without duplicates.
+    /// Returns the configurations of `all` that differ from `self`, without duplicates.
     pub fn others(&self, all: impl IntoIterator<Item = Configuration>) -> Vec<Configuration> {
         let mut others: Vec<Configuration> = Vec::new();
         for other in all {
@@ -178,13 +179,16 @@ pub struct SubgraphCall {
 pub enum SubgraphKind {
     /// The values of instructions at one index. The instructions have equal dimensions.
     Values {
-        /// The instructions. The function has one scalar result per leaf of their shapes.
+        /// The instructions. The function has one scalar result per leaf of the instructions'
+        /// shapes.
         instructions: Vec<InstrId>,
     },
-    /// The values of roots at one index. The caller passes the values of `heroes` as injected
-    /// scalars, one per leaf, in order. The index has the dimensions of the first root.
+    /// The values of roots at one index. The caller passes the values of `heroes` in order as
+    /// injected scalars, one scalar per leaf of a hero's shape. The index is an index into the
+    /// first root.
     Epilogue {
-        /// Roots of equal dimensions. The function has one scalar result per leaf of their shapes.
+        /// Roots of equal dimensions. The function has one scalar result per leaf of the roots'
+        /// shapes.
         roots: Vec<InstrId>,
         /// Instructions whose values the caller passes.
         heroes: Vec<InstrId>,
@@ -217,8 +221,8 @@ pub enum KernelCode {
     /// No code: a routine of the host executes the fusion. The fusion must consist of one operation
     /// whose operands are the fusion's parameters in order. Only emitters that are bundled with the
     /// host return this variant, because only these emitters know the host's routines. The plan
-    /// states the time that the routine takes. The plan's maps state only the elements that the
-    /// routine writes.
+    /// states the time that the routine takes. The maps of the routine's plan state only the
+    /// elements that the routine writes.
     Routine,
 }
 

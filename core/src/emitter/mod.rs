@@ -34,8 +34,8 @@ pub use plan::{LaunchDimensions, OutputPlan, Plan, Visit, Work, WriteMode};
 pub use strategy::{Blocks, ClaimOf, Named, Strategy, Task};
 
 /// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major
-/// version, the interface only grows, so that the host still loads plugins built against an older
-/// minor version.
+/// version, new minor versions only add to the interface, so that the host still loads plugins
+/// built against an older minor version.
 ///
 /// | version | change |
 /// | --- | --- |

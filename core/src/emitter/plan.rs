@@ -24,24 +24,25 @@ pub enum WriteMode {
     /// The kernel updates elements any number of times: either with atomic operations, or in order
     /// in one thread. [`OutputPlan::initial`] is the parameter with the values before the updates.
     Atomic,
-    /// The kernel writes only part of the output, each element at most once. The other elements
-    /// keep their [initial value](OutputPlan::initial).
+    /// The kernel writes only part of the output, each element at most once. Elements that the
+    /// kernel does not write keep their [initial value](OutputPlan::initial).
     InPlace,
 }
 
 /// The plan for one output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputPlan {
-    /// Maps `(th, bl)[loops…] -> output index`. Dimension 0 is the thread in its block, dimension 1
-    /// the block. If several loop nests write the output, there is one map per loop nest, and each
-    /// map covers a part of the elements.
+    /// Maps `(th, bl)[loops…] -> output index`. Dimension 0 is the number of the thread within its
+    /// block; dimension 1 is the number of the block. If several loop nests write the output, there
+    /// is one map per loop nest, and each map covers a part of the elements.
     pub maps: Vec<IndexingMap>,
     /// How often the kernel writes each element.
     pub mode: WriteMode,
-    /// Index of the fusion parameter whose value the output holds when the kernel starts. If no
-    /// later instruction needs the old value, the output uses the parameter's buffer. Otherwise the
-    /// host copies the parameter. The parameter may therefore change while the kernel writes the
-    /// output, so the kernel must read old elements from the output.
+    /// Index of the fusion parameter whose value the output contains when the kernel starts. If no
+    /// later instruction needs the parameter's old value, the output uses the parameter's buffer.
+    /// If a later instruction needs the old value, the host copies the parameter to the output's
+    /// buffer. Writing the output may therefore change the parameter, so the kernel must read old
+    /// elements from the output.
     pub initial: Option<u32>,
     /// The line of the emitter's source that created this plan, as `file:line:column`, for
     /// messages.
@@ -56,13 +57,14 @@ impl LaunchDimensions {
 }
 
 impl OutputPlan {
-    /// Plans an output whose elements are each written exactly once.
+    /// Plans an output of which the kernel writes each element exactly once.
     #[track_caller]
     pub fn unique(map: IndexingMap) -> Self {
         OutputPlan::unique_parts(vec![map])
     }
 
-    /// Plans an output whose elements are each written exactly once, by one of several loop nests.
+    /// Plans an output that several loop nests write. Each element is written exactly once, by one
+    /// of these loop nests.
     #[track_caller]
     pub fn unique_parts(maps: Vec<IndexingMap>) -> Self {
         OutputPlan { maps, mode: WriteMode::Unique, initial: None, place: caller() }
@@ -90,7 +92,8 @@ impl OutputPlan {
     }
 }
 
-/// Returns the source line that called the public function.
+/// Returns the source line that called the public function in this file, for example
+/// `OutputPlan::unique`.
 #[track_caller]
 fn caller() -> Option<String> {
     Some(Location::caller().to_string())
@@ -103,7 +106,7 @@ pub struct Visit {
     /// Map `(th, bl)[loops…] -> index of the values`. The last loop is the innermost.
     pub map: IndexingMap,
     /// The instructions whose values the kernel computes. The result of the map is an index into
-    /// each of these values.
+    /// the value of each of these instructions.
     pub values: Vec<InstrId>,
     /// Instructions whose values the kernel already holds, for example in a tile, in an accumulator
     /// or from an earlier visit. The visit computes neither these instructions nor operands that
@@ -115,9 +118,9 @@ pub struct Visit {
 /// [`cost`](crate::cost). Numbers are totals over all threads unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Number of additions. Other operations (combining values, transposing vectors, exchanging
-    /// values between threads) are converted to the number of additions that take as long. One
-    /// operation on all lanes of a vector is one addition.
+    /// Number of additions. The emitter converts other operations (combining values, transposing
+    /// vectors, exchanging values between threads) to the number of additions that take as long as
+    /// the operations. One operation on all lanes of a vector counts as one addition.
     pub additions: f64,
     /// Bytes that the kernel writes to shared memory or to a thread's private memory, and then
     /// reads again.
@@ -126,13 +129,13 @@ pub struct Work {
     pub waits: f64,
     /// Number of atomic operations.
     pub atomics: f64,
-    /// Whether the kernel writes results with stores that bypass the caches. These stores do not
-    /// first read the cache line that they overwrite.
+    /// Whether the kernel writes results with stores that bypass the caches. Stores that bypass the
+    /// caches do not first read the cache line that they overwrite.
     pub past_caches: bool,
     /// Whether the last bits of results depend on the order of the threads and may therefore differ
-    /// between runs. Emitters set this flag only if the work is small enough for a reproducible
-    /// plan. The prediction adds a penalty to a plan with this flag, so that reproducible plans
-    /// rank first.
+    /// between runs. Emitters set this flag only if the work is so small that a reproducible plan
+    /// is possible, too. The prediction adds a penalty to a plan with this flag, so that
+    /// reproducible plans rank first.
     pub unordered: bool,
 }
 
@@ -146,8 +149,8 @@ pub struct Plan {
     /// One plan per output, in the order of the flattened roots.
     pub outputs: Vec<OutputPlan>,
     /// The values that the kernel computes, and the points at which it computes these values. Only
-    /// predictions use the visits. If this list is empty, the kernel computes
-    /// every result from the parameters at the point where it writes the result.
+    /// predictions use the visits. If the list of visits is empty, the kernel computes every result
+    /// from the parameters at the point where it writes the result.
     pub visits: Vec<Visit>,
     /// Work that the visits do not include.
     pub work: Work,

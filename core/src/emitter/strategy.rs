@@ -1,6 +1,7 @@
 //! A framework for families of emitters that compute the same kind of fusion by different
 //! strategies. All emitters of a family use one analysis of the fusion. From the result of this
-//! analysis, each emitter decides whether to take the fusion, plans the kernel and emits it.
+//! analysis, each emitter decides whether it takes the fusion, plans the kernel and emits the
+//! kernel.
 //!
 //! ```text
 //! Fusion ──Analysis::of──> problem     once per fusion, for the whole family
@@ -39,7 +40,7 @@ pub enum Blocks {
 
 impl Blocks {
     /// # Errors
-    /// If the device has blocks of another size.
+    /// If the device has blocks of a size that the strategy does not support.
     fn check(self, device: &DeviceDescription) -> Result<(), Decline> {
         match (self, device.is_single_threaded_block()) {
             (Blocks::OfOneThread, false) => Err(Decline::new("it requires blocks of one thread, as on the cpu")),
@@ -52,8 +53,8 @@ impl Blocks {
 /// A strategy for building kernels. All strategies of a family use the same analysis.
 /// [`emitters!`](crate::emitters) gives a strategy a name and turns it into an [`Emitter`].
 ///
-/// To compare two ways of building a kernel on the same fusion, write two strategies that both
-/// accept the fusion.
+/// To compare two methods of building the kernel of a fusion, write two strategies that both accept
+/// the fusion.
 pub trait Strategy: Send + Sync {
     /// The analysis that the strategy needs.
     type Problem: Analysis;
@@ -74,8 +75,8 @@ pub trait Strategy: Send + Sync {
         Bid::decline("this emitter makes no bids")
     }
 
-    /// Checks that the strategy can handle the fusion. This check does not judge the speed, which
-    /// is predicted from the plan.
+    /// Checks that the strategy can handle the fusion. This check does not judge the kernel's
+    /// speed, which the host predicts from the plan.
     ///
     /// # Errors
     /// Returns the reason why the strategy cannot handle the fusion, worded for the user.
@@ -83,8 +84,8 @@ pub trait Strategy: Send + Sync {
         Ok(())
     }
 
-    /// Whether the strategy takes fusions only on request. The host then uses the strategy if the
-    /// user names it, or if no other emitter takes the fusion.
+    /// Whether the strategy takes fusions only on request. The host uses a strategy on request only
+    /// if the user names the strategy or no other emitter takes the fusion.
     fn is_on_request(&self) -> bool {
         false
     }
@@ -92,13 +93,14 @@ pub trait Strategy: Send + Sync {
     /// See [`Emitter::plan`]. Called only for fusions that pass the [check](Strategy::check).
     ///
     /// # Errors
-    /// If the fusion cannot be handled after all, or `configuration` holds an impossible value.
+    /// If the strategy cannot handle the fusion after all, or if `configuration` contains an
+    /// impossible value.
     fn plan(&self, task: &Task<Self::Problem>, configuration: &Configuration) -> Result<Plan, EmitError>;
 
     /// See [`Emitter::emit`].
     ///
     /// # Errors
-    /// If the kernel cannot be built.
+    /// If the strategy cannot build the kernel.
     fn emit(&self, task: &Task<Self::Problem>, plan: &Plan) -> Result<Kernel, EmitError>;
 }
 
@@ -117,20 +119,21 @@ pub struct Named<S> {
 pub type ClaimOf = fn(&Candidate, &DeviceDescription) -> Option<Claim>;
 
 impl<S: Strategy> Named<S> {
-    /// Names a strategy. `version` is the version of its package.
+    /// Names a strategy. `version` is the version of the strategy's package.
     pub const fn new(kind: &'static str, name: &'static str, version: &'static str, strategy: S) -> Self {
         Named { kind, name, version, heroes: &[], claim: |_, _| None, strategy }
     }
 
-    /// Adds heroes, and the function that computes the claims for these heroes. The function is
-    /// called only for devices that the strategy supports.
+    /// Adds heroes, and the function that computes the claims for these heroes. The emitter calls
+    /// this function only for devices that the strategy supports.
     pub const fn claiming(mut self, heroes: &'static [Opcode], claim: ClaimOf) -> Self {
         (self.heroes, self.claim) = (heroes, claim);
         self
     }
 
     /// If the strategy supports the device and the analysis succeeds, calls `question` with the
-    /// result of the analysis. Otherwise returns the decline.
+    /// result of the analysis. If the strategy does not support the device or the analysis fails,
+    /// returns the decline.
     fn ask<T, E: From<Decline>>(
         &self,
         fusion: &Fusion,
@@ -198,8 +201,8 @@ impl<S: Strategy> Emitter for Named<S> {
 /// [`export_emitters!`](crate::export_emitters). Also defines a function `emitters()`, which
 /// creates the emitters for tests. Use this macro once per crate.
 ///
-/// To give the emitters a common [claim](Emitter::claim), write it after the kind: `heroes:
-/// [Opcode::Reduce] => claim_of_reduce,`.
+/// To give all emitters of the crate a common [claim](Emitter::claim), write the heroes and the
+/// claim function after the kind: `heroes: [Opcode::Reduce] => claim_of_reduce,`.
 ///
 /// ```
 /// use fusebox_core::device::DeviceDescription;

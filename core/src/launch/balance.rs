@@ -3,9 +3,9 @@
 use crate::device::DeviceDescription;
 
 /// Classes of kernels, which differ in the number of blocks per core. With several blocks per core,
-/// one slow block delays the kernel little. But distributing a block takes time, and each block
-/// repeats work that adjacent blocks could do once. Kernels that repeat more work therefore have
-/// fewer blocks.
+/// one slow block delays the kernel little. But distributing a block takes time, and adjacent
+/// blocks repeat work that one larger block would do only once. Kernels that repeat more work
+/// therefore have fewer blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Balance {
     /// Two blocks per core: one block computes while the other waits at a barrier.
@@ -14,7 +14,8 @@ pub enum Balance {
     OfTiles,
     /// Eight blocks per core, for blocks of independent tasks of similar length.
     OfTasks,
-    /// Sixteen blocks per core, for blocks of adjacent elements, which share no work.
+    /// Sixteen blocks per core, for blocks that compute adjacent elements and share no work with
+    /// other blocks.
     OfElements,
 }
 

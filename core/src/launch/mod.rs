@@ -1,9 +1,10 @@
 //! Distributes the points of loop nests to the blocks and threads of one launch.
 //!
 //! A kernel may visit several boxes of points, for example the operands of a concatenate, or the
-//! updates of several dynamic-update-slices. Each box gets separate blocks. All threads of a block
-//! then work on the same box, and boxes of different sizes together use the whole machine. There is
-//! one exception: if blocks have one thread, several small boxes may get the same block.
+//! updates of several dynamic-update-slices. The launch has separate blocks for each box. Therefore
+//! all threads of a block work on the same box, and boxes of different sizes together use the whole
+//! machine. There is one exception: if blocks have one thread, one block may visit several small
+//! boxes.
 //!
 //! ```text
 //! block   0  1  2  3  4  5  6
@@ -23,14 +24,14 @@ pub use balance::Balance;
 pub use slabs::blocks_for;
 pub use work::{cost_per_point, lanes_along, worth_sharing};
 
-/// Largest number of points of a nest. No memory can hold an array with more elements. Up to this
-/// limit, no count in a plan overflows.
+/// Largest number of points of a nest. No memory can hold an array with more elements. For nests of
+/// at most this number of points, no count in a plan overflows.
 pub const MOST_POINTS: i64 = 1 << 48;
 
 /// An estimated cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Bytes that are read and written.
+    /// Number of bytes that a kernel reads and writes.
     pub bytes: i64,
     /// Time of the arithmetic, expressed as the number of bytes that memory transfers in this time.
     pub arithmetic: i64,
@@ -67,8 +68,9 @@ pub struct Nest {
     /// Cost of one point; see [`cost_per_point`].
     pub cost: Cost,
     /// Largest number of adjacent points that one thread may compute at once. This number is a
-    /// power of two. If the nest has several dimensions, it divides the size of the last one. If
-    /// the nest has one dimension, the last thread may compute fewer points. See [`lanes_along`].
+    /// power of two. If the nest has several dimensions, this number of points divides the size of
+    /// the last dimension. If the nest has one dimension, the last thread may compute fewer points
+    /// than this number. See [`lanes_along`].
     pub lanes: i64,
 }
 
@@ -137,9 +139,10 @@ impl Dealing {
 
     /// Distributes the nests of a kernel that updates parts of large arrays in place; see
     /// [`Dealing::new`]. `spread` is the total size, in bytes, of the cache lines that the kernel
-    /// writes in these arrays. These lines are spread over the caches of all cores, because each
-    /// core wrote a part of every array. If one core ran the kernel, this core would have to fetch
-    /// lines from the other cores. The other cores would later have to fetch these lines back.
+    /// writes in these arrays. The cache lines of a large array are spread over the caches of all
+    /// cores, because each core wrote a part of the array. If one core ran the whole kernel, this
+    /// core would have to fetch cache lines from the other cores. The other cores would later have
+    /// to fetch their cache lines back from this core.
     ///
     /// # Errors
     /// Fails if a knob's value is impossible.

@@ -13,24 +13,24 @@ const BYTES_PER_BLOCK: i64 = 128 << 10;
 /// in this time.
 const HANDING_OUT: i64 = 64 << 10;
 /// Number of points to which cuts are aligned: a row may be cut only at multiples of this number.
-/// This many elements of any type fill whole cache lines.
+/// `CUT` elements of any type fill whole cache lines.
 const CUT: i64 = 64;
-/// Least number of groups of rows in a block that is rounded up to whole groups. Rounding then
-/// makes the block larger by at most one sixteenth.
+/// Least number of groups of rows in a block whose number of rows is rounded up to whole groups.
+/// Rounding makes a block with this many groups larger by at most one sixteenth.
 const MANY: i64 = 16;
 
-/// Returns the largest number of blocks for which distribution pays off.
+/// Returns the largest number of blocks for which distributing a kernel over the cores pays off.
 fn most_blocks(device: &DeviceDescription) -> i64 {
     Balance::OfElements.blocks(device)
 }
 
-/// Returns the number of single-threaded blocks for a kernel with cost `cost`. If every core gets a
-/// block, the number of blocks is a multiple of the number of cores, so that all cores finish
-/// together.
+/// Returns the number of single-threaded blocks for a kernel with cost `cost`. If there are at
+/// least as many blocks as cores, the number of blocks is a multiple of the number of cores, so
+/// that all cores finish together.
 ///
-/// A small array is in the cache of the core that wrote the array. This core alone reads the array
-/// faster than all cores together could. A kernel that reads small arrays therefore runs on several
-/// cores only if the kernel does much arithmetic.
+/// A small array is in the cache of the core that wrote the array. The core that wrote a small
+/// array reads the array alone faster than all cores together could read it. A kernel that reads
+/// small arrays therefore runs on several cores only if the kernel does much arithmetic.
 pub fn blocks_for(cost: Cost, device: &DeviceDescription) -> i64 {
     blocks_for_update(cost, 0, device)
 }
@@ -76,7 +76,7 @@ pub(super) fn deal(
     })
 }
 
-/// Assigns blocks to nests in order. Several small nests may get the same block.
+/// Assigns blocks to nests in order. One block may compute several small nests.
 struct Queue {
     /// Cost, in bytes, that a block should have.
     target: i64,
@@ -116,8 +116,8 @@ struct Tiling {
 
 /// The part of a nest that one block computes.
 enum Cut {
-    /// `count` rows. Each of the last `inner` outer dimensions gets a separate loop, and `count` is
-    /// a multiple of the product of these dimensions.
+    /// `count` rows. The kernel has a separate loop for each of the last `inner` outer dimensions.
+    /// `count` is a multiple of the product of the sizes of these dimensions.
     Rows { count: i64, inner: usize },
     /// A part of one row: `length` points, with `parts` parts per row.
     Part { length: i64, parts: i64 },
@@ -186,10 +186,11 @@ impl Tiling {
     }
 }
 
-/// Cuts a nest between rows. Cutting anywhere would need one division per row, which is expensive
-/// if rows are short and sizes are not powers of two. In this case, the number of rows of a block
-/// is rounded up to a multiple of the rows that the last outer dimensions span. Rounding is skipped
-/// if it would make blocks much longer.
+/// Cuts a nest between rows. If a block could start at any row, the kernel would need one index
+/// division per row. This division is expensive if rows are short and sizes are not powers of two.
+/// If the division is expensive, the number of rows per block is rounded up to a multiple of the
+/// number of rows that the last outer dimensions span. But the number of rows is not rounded up if
+/// rounding would make blocks much longer.
 fn rows_per_block(outer: &[i64], row: i64, wanted: i64) -> Cut {
     let slowest = outer.iter().position(|&size| size != 1).map_or(outer.len(), |first| first + 1);
     let divisors = &outer[slowest..];

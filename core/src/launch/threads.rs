@@ -107,8 +107,8 @@ impl Grid {
     }
 }
 
-/// Returns the default number of lanes: the largest number with which every core still gets a full
-/// block, or else 1.
+/// Returns the default number of lanes: the largest number with which there is still a full block
+/// for every core. If there is no such number of lanes, returns 1.
 fn default_lanes(nests: &[Nest], device: &DeviceDescription, most_lanes: i64) -> i64 {
     let enough = i64::from(device.core_count) * THREADS;
     let units = |lanes: i64| nests.iter().map(|nest| nest.points() / lanes.min(nest.lanes).max(1)).sum::<i64>();

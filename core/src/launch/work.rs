@@ -9,9 +9,9 @@ use crate::hlo::{Computation, InstrId, Op, Shape};
 use crate::indexing::combined_elements;
 
 /// Estimates the cost of computing one element of each of `values`. The cost consists of the bytes
-/// that are read and written, and the arithmetic of all transitive operands. The costs of a
-/// reduction and of its operands are multiplied by the number of elements that the reduction
-/// combines.
+/// that a kernel reads and writes for these elements, and of the arithmetic of all transitive
+/// operands. The function multiplies the costs of a reduction and of its operands by the number of
+/// elements that the reduction combines.
 pub fn cost_per_point(computation: &Computation, values: &[InstrId]) -> Cost {
     let bytes = |id: InstrId| {
         let arrays = computation.instruction(id).shape.leaves().into_iter().filter_map(|leaf| leaf.as_array());
@@ -42,8 +42,8 @@ pub fn cost_per_point(computation: &Computation, values: &[InstrId]) -> Cost {
 }
 
 /// Returns the instruction and its transitive operands, without scalars, constants, iotas and
-/// broadcasts. If the sets of two values intersect, the values should be computed together, because
-/// computing or reading the common instructions only once saves work.
+/// broadcasts. If the returned sets of two values intersect, one loop nest should compute both
+/// values, because computing or reading the common instructions only once saves work.
 pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrId> {
     let mut seen = HashSet::from([from]);
     let mut pending = vec![from];
@@ -62,7 +62,7 @@ pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrI
 /// number is a power of two that divides all of `lengths`. The number is at most the number of
 /// lanes in a vector of the values' smallest type. `lengths` contains the lengths of all rows that
 /// are read or written. `lengths` also contains the offset of the first point in each of these
-/// rows. The result becomes [`Nest::lanes`](super::Nest::lanes).
+/// rows. Callers store the returned number in [`Nest::lanes`](super::Nest::lanes).
 pub fn lanes_along(computation: &Computation, values: &[InstrId], lengths: &[i64], device: &DeviceDescription) -> i64 {
     let leaves = values.iter().flat_map(|&id| computation.instruction(id).shape.leaves());
     let smallest = leaves.filter_map(Shape::as_array).map(|array| array.element_type.byte_size() as i64).min();

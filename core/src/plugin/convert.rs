@@ -28,8 +28,9 @@ impl From<prost::DecodeError> for WireError {
 /// Encodes a fusion as bytes. Omits metadata, which describes the origin of instructions and not
 /// their effect.
 ///
-/// The module is encoded as text, because each module is written only three times and text parses
-/// as fast as the protobuf form. Text also allows host and plugin to have different versions.
+/// The function encodes the fusion's module as HLO text, not as a protobuf, because each module is
+/// written only three times and text parses as fast as a protobuf. HLO text also allows host and
+/// plugin to have different versions.
 pub fn encode_fusion(fusion: &Fusion) -> Vec<u8> {
     let options = PrintOptions { omit_metadata: true, ..PrintOptions::default() };
     let module = print_module_with(&fusion.module, &options);
@@ -39,7 +40,7 @@ pub fn encode_fusion(fusion: &Fusion) -> Vec<u8> {
 /// Decodes a fusion from bytes.
 ///
 /// # Errors
-/// If the bytes are not a fusion, or if its module does not parse.
+/// If the bytes are not an encoded fusion, or if the fusion's module does not parse.
 pub fn decode_fusion(bytes: &[u8]) -> Result<Fusion, WireError> {
     let message = schema::Fusion::decode(bytes)?;
     let module = parse_module(&message.module, &message.name).map_err(|faults| {

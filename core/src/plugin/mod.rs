@@ -1,7 +1,7 @@
-//! The ways in which the host can call an emitter.
+//! The three mechanisms by which the host can call an emitter.
 //!
-//! [`export_emitters!`](crate::export_emitters) exports the emitters of a crate for all of these
-//! ways:
+//! [`export_emitters!`](crate::export_emitters) exports the emitters of a crate, so that the host
+//! can call them by each of three mechanisms:
 //!
 //! ```text
 //! linked in  the host calls the trait                                         linked_emitters
@@ -9,7 +9,7 @@
 //! process    the same bytes through a pipe
 //! ```
 //!
-//! `host/plugins` implements the host's side.
+//! `host/plugins` implements the host's side of these calls.
 
 pub mod convert;
 mod root;
@@ -33,11 +33,11 @@ pub fn linked_emitters() -> Vec<Box<dyn Emitter>> {
 /// Exports the emitters of a crate. The arguments are expressions whose types implement
 /// [`Emitter`](crate::emitter::Emitter). Use this macro once per crate.
 ///
-/// If the crate is linked into a program, it registers its emitters. If the crate is built as a
-/// `cdylib`, it is a plugin library. If a [`StaticDescriptor`](crate::emitter::StaticDescriptor)
-/// precedes each emitter, the library's file also lists the descriptors, so that `fusebox emitters
-/// inspect` shows them without running the library. Each listed descriptor must equal the result of
-/// [`Emitter::descriptor`].
+/// If the exporting crate is linked into a program, the crate registers its emitters in this
+/// program. If the exporting crate is built as a `cdylib`, the crate is a plugin library. If a
+/// [`StaticDescriptor`](crate::emitter::StaticDescriptor) precedes each emitter, the library's file
+/// also lists the descriptors, so that `fusebox emitters inspect` shows them without running the
+/// library. Each listed descriptor must equal the result of [`Emitter::descriptor`].
 ///
 /// ```
 /// use fusebox_core::device::DeviceDescription;

@@ -34,7 +34,7 @@ pub const fn listing_size(emitters: &[StaticDescriptor]) -> usize {
 }
 
 /// Returns a text that lists the emitters of a library, one line `kind name version` per emitter.
-/// The library's file contains these bytes unchanged.
+/// The library's file contains the bytes of this text unchanged.
 pub const fn listing<const SIZE: usize>(emitters: &[StaticDescriptor]) -> [u8; SIZE] {
     let mut text = [0; SIZE];
     let (mut length, mut i) = (0, 0);
@@ -106,8 +106,8 @@ const fn append(text: &mut [u8], mut length: usize, bytes: &[u8]) -> usize {
 
 /// The root module of a plugin library. The only function of the root module takes the bytes of a
 /// [`Request`](super::schema::Request) and returns the bytes of a
-/// [`Response`](super::schema::Response). Later versions extend the schema, but do not change this
-/// module.
+/// [`Response`](super::schema::Response). Later versions of the interface extend the schema, but do
+/// not change the root module.
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = PluginRef)))]

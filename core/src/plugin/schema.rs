@@ -1,7 +1,7 @@
 //! The protobuf messages between host and plugin, across a library or process boundary.
 //!
-//! Later versions only add fields, and every field keeps its number. A field that is absent reads
-//! as zero or empty, so that host and plugin may have different versions.
+//! Later versions of the schema only add fields, and every field keeps its number. A reader reads
+//! an absent field as zero or empty, so that host and plugin may have different versions.
 //! [`convert`](super::convert) defines the meaning of the fields.
 
 #![allow(missing_docs, reason = "the fields mirror those of the emitter interface, where they are described")]
@@ -15,7 +15,7 @@ use prost::{Enumeration, Message};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub enum Question {
-    /// A question that this version does not know.
+    /// A question that this version of the schema does not define.
     Unknown = 0,
     /// The question has no data, and the answer is the list of the plugin's emitters.
     Describe = 1,
@@ -30,7 +30,7 @@ pub enum Question {
     /// a bid.
     Bid = 5,
     /// The question has an emitter, an operation as a fusion with the operation's name as anchor,
-    /// and a device. The answer is a claim or none.
+    /// and a device. The answer contains the claim, or is empty if the emitter makes no claim.
     Claim = 6,
 }
 
@@ -108,11 +108,11 @@ pub struct Descriptor {
     pub name: String,
     #[prost(string, tag = "3")]
     pub version: String,
-    /// Names of opcodes. A reader skips unknown names, because no operation that it knows has these
-    /// names.
+    /// Names of opcodes. A reader skips opcode names that it does not know, because no operation
+    /// that the reader knows has such a name.
     #[prost(string, repeated, tag = "4")]
     pub anchors: Vec<String>,
-    /// Names of opcodes, like `anchors`.
+    /// Names of opcodes, encoded like the names in `anchors`.
     #[prost(string, repeated, tag = "5")]
     pub heroes: Vec<String>,
 }
@@ -250,11 +250,11 @@ pub struct Configuration {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct Verdict {
-    /// The reason, if the fusion is declined.
+    /// The reason, if the emitter declines the fusion.
     #[prost(message, optional, tag = "1")]
     pub decline: Option<Decline>,
-    /// Whether the emitter takes the fusion only on request. The host then uses the emitter if the
-    /// user selects it, or if no other emitter takes the fusion.
+    /// Whether the emitter takes the fusion only on request. The host uses an emitter on request
+    /// only if the user selects the emitter or no other emitter takes the fusion.
     #[prost(bool, tag = "2")]
     pub on_request: bool,
 }
@@ -365,8 +365,8 @@ pub struct SubgraphCall {
     #[prost(enumeration = "SubgraphKind", tag = "2")]
     pub kind: i32,
     /// Names of instructions: the instructions of `Values`, the roots of an `Epilogue`, or the
-    /// single instruction of a `Combiner`. The call uses names because the numbers of instructions
-    /// differ between the modules of host and plugin.
+    /// single instruction of a `Combiner`. The call contains names instead of ids, because the id
+    /// of an instruction differs between the modules of host and plugin.
     #[prost(string, repeated, tag = "3")]
     pub instructions: Vec<String>,
     #[prost(string, repeated, tag = "4")]

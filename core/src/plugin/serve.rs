@@ -1,5 +1,5 @@
-//! The plugin's side of the boundary between host and plugin. The plugin's side takes and returns
-//! bytes, and catches panics.
+//! The plugin's side of the boundary between host and plugin. The plugin's side decodes a request
+//! from bytes, encodes the answer as bytes, and catches panics of emitters.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -120,10 +120,10 @@ thread_local! {
     static PLACE: Cell<Option<String>> = const { Cell::new(None) };
 }
 
-/// Installs a panic hook that stores the location of a panic for the message and prints nothing.
-/// The default hook of the standard library would print the panic to stderr and forget the
-/// location. A plugin library has its own copy of the standard library, so the host's hook does not
-/// change.
+/// Installs a panic hook that stores the location of a panic for the failure message and prints
+/// nothing. The default hook of the standard library would print the panic to stderr and forget the
+/// location. A plugin library has its own copy of the standard library, so this installation does
+/// not change the host's panic hook.
 fn remember_places_of_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

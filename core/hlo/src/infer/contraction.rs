@@ -4,7 +4,8 @@ use super::{Inferred, Site, array, distinct_dims, sizes_of};
 use crate::{ArrayShape, DotDims, ElementType, Shape};
 
 /// Returns the element type of a product's result. The result has the declared type, which may be
-/// wider than the operands' types. If no array is declared, the result has the left operand's type.
+/// wider than the operands' types. If the declared shape is absent or no array, the result has the
+/// left operand's type.
 pub(super) fn result_type(site: &Site, lhs: &ArrayShape) -> ElementType {
     site.declared.and_then(Shape::as_array).map_or(lhs.element_type, |shape| shape.element_type)
 }

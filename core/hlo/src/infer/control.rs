@@ -1,5 +1,5 @@
-//! Shape inference of control flow, tuples and tokens. Also covers operations that call
-//! computations with whole values instead of elements.
+//! Shape inference of control flow, tuples and tokens. Also infers the shapes of operations that
+//! call a computation with whole values instead of elements.
 
 use super::shaping::unchanged;
 use super::{Inferred, Signature, Site, array, dimension};

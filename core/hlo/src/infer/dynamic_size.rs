@@ -16,8 +16,9 @@ pub struct Source {
 pub enum Extent {
     /// The size is equal to the bound, whatever sizes the operands have.
     Bound,
-    /// The size is equal to the size of each of these dimensions. If one of these dimensions is
-    /// static, the operation ignores the elements beyond the size of the dynamic dimensions.
+    /// The size is equal to the size of each of these dimensions. If an operand's dimension is
+    /// static, the operation ignores this operand's elements beyond the size of the dynamic
+    /// dimensions.
     Same(Vec<Source>),
     /// The sum of the sizes of these dimensions.
     Sum(Vec<Source>),
@@ -25,9 +26,9 @@ pub enum Extent {
     Padded(Source, PaddingDim),
     /// The number of windows that fit into the dimension.
     Windows(Source, WindowDim),
-    /// The size of `of`, multiplied by `times`, then divided by `per` and rounded down. A reshape
-    /// that merges or splits dimensions has this extent if only the outermost dimensions are
-    /// dynamic.
+    /// The size of `of`, multiplied by `times`, then divided by `per` and rounded down. The result
+    /// of a reshape that merges or splits dimensions has an extent of this variant if only the
+    /// outermost dimensions are dynamic.
     Scaled {
         /// The outermost dimension before the reshape. The dimensions that the reshape merges or
         /// splits form a group.
@@ -37,8 +38,8 @@ pub enum Extent {
         /// Product of the inner dimensions of the group after the reshape.
         per: i64,
     },
-    /// The product of the sizes of these dimensions. A reshape that merges several dimensions has
-    /// this extent if an inner dimension is dynamic.
+    /// The product of the sizes of these dimensions. The result of a reshape that merges several
+    /// dimensions has an extent of this variant if an inner dimension is dynamic.
     Merged(Vec<Source>),
     /// The size is unknown, because HLO does not define where a reshape moves the elements.
     Unknown,

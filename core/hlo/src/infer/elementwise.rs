@@ -1,10 +1,11 @@
-//! Shape inference of operations on corresponding elements.
+//! Shape inference of elementwise operations.
 
 use super::{Inferred, Site, array};
 use crate::op::Takes;
 use crate::{ArrayShape, BinaryOp, ComparisonType, ElementType, Shape, UnaryOp};
 
-/// Checks that there are `count` operands of equal dimensions and type, and returns the first.
+/// Checks that there are `count` operands of equal dimensions and type, and returns the shape of
+/// the first operand.
 fn alike<'a>(site: &Site<'a>, count: usize) -> Inferred<&'a ArrayShape> {
     site.operand_count(count)?;
     let first = site.array(0)?;

@@ -10,9 +10,9 @@ use super::reshaping;
 use crate::{ArrayShape, ConvolutionAttrs, DotDims, GatherDims, Op, Shape};
 
 /// Returns the extent of each dimension, for each array leaf of a result. `result` is the declared
-/// shape. This function does not cover operations that return tuples unchanged. The function does
-/// not cover operations that call computations with whole values either. Results of these
-/// operations have the sizes that the tuples or the computations' results have.
+/// shape. This function does not cover operations that return tuples unchanged. This function does
+/// not cover operations that call computations with whole values, either. The results of tuple
+/// operations and calls have the sizes of the tuple or of the called computation's result.
 pub fn extents(op: &Op, operands: &[&Shape], result: &Shape) -> Vec<Vec<Extent>> {
     let is_dynamic = |source: &Source| {
         let operand = operands.get(source.operand).and_then(|shape| shape.as_array());
@@ -105,23 +105,24 @@ impl Sized<'_> {
         }
     }
 
-    /// Returns for each dimension of the result that its size equals the size of this dimension in
-    /// `operands`. Operands with fewer dimensions are left out.
+    /// Returns one extent for each dimension of the result: the size equals the size of the same
+    /// dimension of each operand in `operands`. The extent ignores operands that lack this
+    /// dimension.
     fn alike(&self, operands: std::ops::Range<usize>) -> Vec<Extent> {
         let of = |d: usize| operands.clone().filter(|&it| d < self.rank(it)).map(|it| source(it, d)).collect();
         (0..self.result.rank()).map(|d| Extent::Same(of(d))).collect()
     }
 
-    /// Returns the sizes of the first operand as extents, except in `dimension`. In this dimension,
-    /// the extent is the bound.
+    /// Returns the sizes of the first operand as extents, except that the extent of `dimension` is
+    /// the bound.
     fn but(&self, dimension: usize) -> Vec<Extent> {
         let mut extents = self.alike(0..1);
         extents.get_mut(dimension).into_iter().for_each(|extent| *extent = Extent::Bound);
         extents
     }
 
-    /// Returns the sizes of an operand as extents. Leaves out the last `inner` dimensions of the
-    /// operand.
+    /// Returns the sizes of an operand's dimensions as extents, without the last `inner`
+    /// dimensions.
     fn outer(&self, operand: usize, inner: usize) -> Vec<Extent> {
         (0..self.rank(operand).saturating_sub(inner)).map(|d| same(operand, d)).collect()
     }

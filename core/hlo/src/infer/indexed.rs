@@ -111,8 +111,8 @@ impl Addressing<'_> {
     }
 }
 
-/// Merges window sizes and batch sizes into the sizes of one array. The dimensions `window_at` get
-/// the window sizes. All other dimensions get the batch sizes.
+/// Merges window sizes and batch sizes into the sizes of one array. The dimensions `window_at` have
+/// the window sizes. All other dimensions have the batch sizes.
 fn interleave(what: &str, window_at: &[i64], window: Vec<i64>, batch: Vec<i64>) -> Inferred<Vec<i64>> {
     let rank = window.len() + batch.len();
     distinct_dims(what, window_at, rank)?;

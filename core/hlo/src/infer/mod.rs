@@ -1,10 +1,10 @@
 //! Shape inference: computes the result shape of an operation, and checks that the operation is
 //! valid.
 //!
-//! Each operation has a function in the file of its family. The function checks operand counts,
-//! types, sizes and attributes, and returns the result's shape without layout. If the operands do
-//! not determine the result (`reshape`, `convert`, `iota` …), the function checks the declared
-//! shape instead.
+//! Each operation has a function in the file for its group of operations. The operation's function
+//! checks operand counts, types, sizes and attributes, and returns the result's shape without
+//! layout. If the operands do not determine the result (`reshape`, `convert`, `iota` …), this
+//! function checks the declared shape instead.
 
 mod contraction;
 mod control;

@@ -55,8 +55,8 @@ impl Group {
 }
 
 /// Returns the smallest groups of corresponding dimensions. Dimensions of size 1 are in no group.
-/// Returns `None` if there are no elements. Also returns `None` if a dynamic dimension has the
-/// bound 0 or 1, because any dimension of size 1 might correspond to that dimension.
+/// Returns `None` if the arrays have no elements. Also returns `None` if a dynamic dimension has
+/// the bound 0 or 1, because any dimension of size 1 might correspond to that dimension.
 fn groups(operand: &ArrayShape, result: &ArrayShape) -> Option<Vec<Group>> {
     let is_small = |shape: &ArrayShape| (0..shape.rank()).any(|d| shape.dims[d] <= i64::from(shape.is_dynamic(d)));
     if is_small(operand) || is_small(result) {

@@ -132,7 +132,7 @@ fn padded_size(size: i64, padding: &PaddingDim) -> Option<i64> {
     size.checked_add(between)?.checked_add(padding.low)?.checked_add(padding.high)
 }
 
-/// Returns the operand's shape, for operations that do not change it.
+/// Returns the operand's shape, for operations whose result has the same shape.
 pub(super) fn unchanged(shape: &Shape) -> Inferred {
     Ok(shape.clone())
 }

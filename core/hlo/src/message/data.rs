@@ -193,7 +193,7 @@ messages! {
         ulps: i64 = 3 [int64],
     }
 
-    /// At most one of the two fields is set.
+    /// At most one of the fields `mode` and `tolerance` is set.
     ResultAccuracy {
         mode: Option<i32> = 1 [int32, optional],
         tolerance: Option<Tolerance> = 2 [message, optional],

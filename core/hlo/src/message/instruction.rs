@@ -113,7 +113,7 @@ impl Instruction {
     }
 
     /// Returns the dimension numbers of a dot. For a ragged dot, the ragged dimension numbers
-    /// contain them.
+    /// contain the dimension numbers of the dot.
     pub fn dot(&mut self) -> &mut data::DotDimensions {
         if self.opcode == RAGGED_DOT {
             self.ragged_dot().dot_dimension_numbers.get_or_insert_default()

@@ -1,9 +1,9 @@
-//! The messages of `HloModuleProto` as plain structs. The attributes in the table of operations
-//! name their places in these messages.
+//! The messages of `HloModuleProto` as plain structs. Each attribute in the table of operations
+//! names the field of a message that stores the attribute.
 //!
-//! With the feature `proto`, the messages can be read from bytes and written to bytes. Without this
-//! feature, the messages only have default values. A plugin does not read protobuf, so a plugin
-//! need not compile the code that encodes and decodes messages.
+//! With the feature `proto`, the messages can be read from bytes and written to bytes. Without the
+//! feature `proto`, the messages only have default values. A plugin does not read protobuf, so a
+//! plugin need not compile the code that encodes and decodes messages.
 
 pub(crate) mod data;
 mod instruction;

@@ -43,7 +43,7 @@ impl InField<Vec<i64>> for i64 {
     }
 }
 
-/// 0 means unknown, 1 means true, 2 means false.
+/// In the field, 0 means unknown, 1 means true and 2 means false.
 impl InField<i32> for bool {
     fn get(field: &mut i32) -> Result<bool, String> {
         Ok(*field == 1)
@@ -74,7 +74,7 @@ impl InField<String> for Option<ComparisonType> {
     }
 }
 
-/// Stores enumerations as numbers. `$first` is the number of the first value.
+/// Stores enumerations as numbers. `$first` is the number of the enumeration's first value.
 macro_rules! numbered {
     ($($type:ident = $first:literal,)*) => { $(
         impl InField<i32> for $type {
@@ -93,7 +93,7 @@ macro_rules! numbered {
 
 numbered! { FftType = 0, RandomAlgorithm = 0, RandomDistribution = 1, }
 
-/// A field that was not written contains zero, which is read like 1.
+/// The reader treats 0 like 1, because a field that was not written contains 0.
 impl InField<data::TriangularSolveOptions> for Transpose {
     fn get(field: &mut data::TriangularSolveOptions) -> Result<Self, String> {
         let number = field.transpose_a;

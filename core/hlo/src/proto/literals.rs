@@ -1,5 +1,5 @@
-//! Converts literals to and from messages. A message contains the elements in the order of the
-//! layout. A literal of fusebox contains the elements in row-major order.
+//! Converts literals to and from messages. A message stores a literal's elements in the order of
+//! the shape's layout. Fusebox's own literals store their elements in row-major order.
 
 use super::shapes::{read_shape, write_array, write_shape};
 use crate::message::data;
@@ -42,8 +42,8 @@ fn write_array_literal(literal: &ArrayLiteral, shape: &ArrayShape) -> data::Lite
     message
 }
 
-/// A field of a message that holds elements of one type. The methods convert these elements to and
-/// from the bytes of fusebox's literals.
+/// A field of a message that holds elements of one type. The methods convert the field's elements
+/// to and from the bytes of fusebox's literals.
 trait Elements {
     fn set(&mut self, bytes: &[u8]);
     fn bytes(&self) -> Vec<u8>;
@@ -75,8 +75,8 @@ macro_rules! numbers {
 
 numbers! { u8, i32, i64, u32, u64, f32, f64, }
 
-/// Returns the field of a message that holds elements of this type. If messages have no field of
-/// numbers for a type, its elements are written as plain bytes.
+/// Returns the message's field for elements of type `element_type`. If messages have no numeric
+/// field for a type, a field of plain bytes stores the elements.
 fn elements(message: &mut data::Literal, element_type: ElementType) -> &mut dyn Elements {
     match element_type {
         ElementType::Pred => &mut message.preds,
@@ -170,8 +170,8 @@ fn normalise_narrow(stored: &mut [u8], element_type: ElementType) {
     }
 }
 
-/// Returns the row-major positions of the elements, in the order of the layout. Returns `None` if
-/// both orders are equal.
+/// Returns the row-major position of each element, listed in the order of the layout. Returns
+/// `None` if the layout is row-major or is not a permutation, or if the array is empty.
 fn physical_order(dims: &[i64], layout: Option<&Layout>) -> Option<Vec<usize>> {
     let layout = layout.filter(|layout| !layout.is_row_major())?;
     let rank = dims.len();

@@ -1,9 +1,9 @@
 //! Reads and writes serialised `HloModuleProto`, which JAX produces without intermediate text.
 //!
-//! The messages are declared by hand with XLA's field numbers. XLA keeps some content in fields
-//! that fusebox keeps as text (sharding, replica groups, layout suffixes …). The writer converts
-//! this text to the fields. If the fields cannot hold the text exactly, the writer also stores it
-//! in additional fields.
+//! The messages are declared by hand with XLA's field numbers. Some attributes are fields of
+//! messages in XLA, but text in fusebox (sharding, replica groups, layout suffixes …). The writer
+//! converts the text of an attribute to XLA's fields. If XLA's fields cannot represent the text
+//! exactly, the writer also stores the text in additional fields.
 
 mod fields;
 mod literals;

@@ -37,8 +37,8 @@ messages! {
 
     StackFrame {
         file_location_id: i32 = 1 [int32],
-        /// Row of the parent, or 0 if there is none. This number is one less than the number in HLO
-        /// text.
+        /// Row of the parent frame, or 0 if the frame has no parent. HLO text contains this row
+        /// number plus 1.
         parent_frame_id: i32 = 2 [int32],
     }
 
@@ -72,7 +72,7 @@ messages! {
         replica_count: i64 = 2 [int64],
         num_partitions: i64 = 3 [int64],
         other_attributes: Option<TextAttributes> = 4 [message, optional],
-        /// Whether the text had no `entry_computation_layout`.
+        /// Whether the module's HLO text had no `entry_computation_layout`.
         no_entry_layout: bool = 5 [bool],
     }
 }

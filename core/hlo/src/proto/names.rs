@@ -1,7 +1,7 @@
 //! Replaces names that HLO text cannot hold: empty names, and names with blanks, brackets or line
-//! ends. A protobuf may contain these names. Modules are printed and read again at the plugin
-//! boundary and by host operations. Dumps and reproductions also contain modules as text. So text
-//! must be able to hold all names.
+//! ends. A protobuf may contain names that HLO text cannot hold. The plugin boundary and host
+//! operations print modules as text and parse the text again. Dumps and reproductions also contain
+//! modules as text. So all names of a module must be valid in HLO text.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,8 +13,8 @@ const REPLACEMENT: char = '_';
 /// Prefix for a name that the parser would not read as a name.
 const PREFIX: &str = "n_";
 
-/// Renames computations and instructions if HLO text cannot hold their names. Names that differ in
-/// one scope still differ afterwards. All other names remain unchanged.
+/// Renames computations and instructions if HLO text cannot hold their names. Names that differ
+/// within one scope still differ after the renaming. Names that HLO text can hold remain unchanged.
 pub(super) fn make_readable(module: &mut Module) {
     if !module.name.is_empty() {
         rename([&mut module.name]);
@@ -50,7 +50,7 @@ fn rename<'n>(names: impl IntoIterator<Item = &'n mut String>) {
     }
 }
 
-/// Returns a similar name that text can hold.
+/// Returns a name that resembles `name` and that HLO text can hold.
 fn nearest(name: &str) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let name: String = name.chars().map(|c| if kept(c) { c } else { REPLACEMENT }).collect();

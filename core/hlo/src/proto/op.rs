@@ -30,7 +30,7 @@ pub(super) fn in_message_order(opcode: Opcode, mut called: Vec<ComputationId>) -
 
 struct FromMessage<'m> {
     message: &'m mut Instruction,
-    /// The computations that were not read yet.
+    /// The called computations that the reader has not returned yet.
     called: &'m [ComputationId],
     opcode: Opcode,
 }

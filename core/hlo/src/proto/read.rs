@@ -84,8 +84,9 @@ fn read_module(mut message: module::Module) -> Result<Module, Fault> {
     Ok(module)
 }
 
-/// Returns the positions from 0 to `count - 1`. Each position comes after all positions that it
-/// needs. The order is ascending if that is possible. The error is a position on a cycle.
+/// Returns the positions from 0 to `count - 1`. In the result, each position comes after all
+/// positions that `needs` returns for it. The order is ascending if ascending order satisfies
+/// `needs`. If the needs form a cycle, the error is a position on the cycle.
 fn topological_order(count: usize, needs: impl Fn(usize) -> Vec<usize>) -> Result<Vec<usize>, usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
@@ -164,8 +165,8 @@ fn read_computation(
     Ok(Computation { name, instructions: read, root, execution_thread, span: Span::default() })
 }
 
-/// Sorts instructions by the schedule, if there is one. Moves operands before their users if
-/// necessary.
+/// Sorts a computation's instructions by its schedule, if it has one. Then moves operands before
+/// their users if necessary.
 fn operands_first(
     mut instructions: Vec<message::Instruction>,
     schedule: Option<&module::InstructionSequence>,

@@ -16,7 +16,7 @@ const UNREDUCED: i32 = 6;
 const WORDS: &[(&str, i32)] =
     &[("replicated", REPLICATED), ("manual", MANUAL), ("unknown", UNKNOWN), ("unreduced", UNREDUCED)];
 
-/// Parses a sharding's text; `None` if messages have no fields for this form.
+/// Parses a sharding's text. Returns `None` if messages cannot represent the sharding.
 pub(super) fn parse_sharding(text: &str) -> Option<data::Sharding> {
     let mut cursor = Cursor::new(text);
     let sharding = sharding(&mut cursor, 0)?;
@@ -48,8 +48,8 @@ fn sharding(cursor: &mut Cursor, depth: usize) -> Option<data::Sharding> {
     cursor.eat(b'}').then_some(result)
 }
 
-/// Parses `[2,1]0,1` or `[2,1]<=[2]` or `[2,4]<=[2,4]T(1,0)`, then the kinds of the last
-/// dimensions.
+/// Parses `[2,1]0,1` or `[2,1]<=[2]` or `[2,4]<=[2,4]T(1,0)`, followed by the sharding kinds of the
+/// last tile dimensions.
 fn tiles(cursor: &mut Cursor, result: &mut data::Sharding) -> Option<()> {
     cursor.eat(b'[').then_some(())?;
     result.tile_assignment_dimensions = integers(cursor, b']')?;
@@ -83,8 +83,8 @@ pub(super) fn integers(cursor: &mut Cursor, close: u8) -> Option<Vec<i64>> {
     cursor.list(close, |cursor| cursor.integer("a number")).ok()
 }
 
-/// Reads `<=[2,4]T(1,0)`. The text describes an array that contains the numbers 0, 1, 2, …. Returns
-/// the dimensions of this array, and the order in which they are read.
+/// Reads `<=[2,4]T(1,0)`, which describes a transposed array of the numbers 0, 1, 2, …. Returns the
+/// array's dimensions before the transposition, and the permutation after `T`.
 pub(super) fn iota(cursor: &mut Cursor) -> Option<(Vec<i64>, Vec<i32>)> {
     cursor.eat_symbol("<=[").then_some(())?;
     let dims = integers(cursor, b']')?;

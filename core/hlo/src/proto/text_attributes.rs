@@ -8,7 +8,7 @@ use crate::text::lexer::Cursor;
 use crate::text::pieces::{braced, joined, quoted};
 use crate::{Extra, Op, Opcode};
 
-/// Names of the API versions in HLO text. The index of a name is the number that XLA gives to the
+/// Names of the API versions in HLO text. The index of a name in the list is XLA's number for this
 /// name.
 pub(super) const API_VERSIONS: &[&str] = &[
     "API_VERSION_UNSPECIFIED",
@@ -18,8 +18,8 @@ pub(super) const API_VERSIONS: &[&str] = &[
     "API_VERSION_TYPED_FFI",
 ];
 
-/// Names of the algorithms of a dot in HLO text. The index of a name is the number that XLA gives
-/// to the name.
+/// Names of the algorithms of a dot in HLO text. The index of a name in the list is XLA's number
+/// for this name.
 const ALGORITHMS: &[&str] = &[
     "",
     "dot_any_f8_any_f8_f32",
@@ -37,7 +37,7 @@ const ALGORITHMS: &[&str] = &[
     "dot_bf16_bf16_f32_x9",
 ];
 
-/// Names of the precisions in HLO text. The index of a name is the number that XLA gives to the
+/// Names of the precisions in HLO text. The index of a name in the list is XLA's number for this
 /// name.
 const PRECISIONS: &[&str] = &["default", "high", "highest"];
 
@@ -87,7 +87,8 @@ pub(super) fn aliasing_text(entries: &[data::OutputOperandAliasing]) -> String {
     format!("{{{}}}", joined(entries.iter().map(entry), ", "))
 }
 
-/// Sets the fields of one attribute, if messages have such fields and the text has the usual form.
+/// Parses the text of one attribute and sets the message's fields for this attribute, if messages
+/// have fields for it.
 pub(super) fn write_attribute(message: &mut Instruction, name: &str, text: &str) {
     let mut cursor = Cursor::new(text);
     let number = || text.parse::<i64>().unwrap_or_default();
@@ -199,7 +200,8 @@ fn replica_groups_text(message: &Instruction) -> Option<String> {
     Some(format!("[{},{}]{numbers}", iota.num_replica_groups, iota.num_devices_per_group))
 }
 
-/// Returns the attributes of an operation that is kept verbatim.
+/// Returns the attributes of an operation that fusebox stores as `Op::Other`, with verbatim
+/// attributes.
 pub(super) fn other_attributes(message: &Instruction) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: Option<String>| list.extend(value.map(|value| (name.to_owned(), value)));
@@ -224,8 +226,8 @@ pub(super) fn other_attributes(message: &Instruction) -> Vec<(String, String)> {
     list
 }
 
-/// Returns the attributes of an operation that is not kept verbatim, except those that its `Op`
-/// contains.
+/// For an operation that fusebox does not store as `Op::Other`, returns the attributes that the
+/// operation's `Op` does not contain.
 pub(super) fn kept_attributes(message: &Instruction, opcode: Opcode) -> Vec<(String, String)> {
     let mut list = Vec::new();
     let precisions = message.precision_config.as_ref().map_or(&[][..], |config| &config.operand_precision);
@@ -245,7 +247,7 @@ pub(super) fn kept_attributes(message: &Instruction, opcode: Opcode) -> Vec<(Str
     list
 }
 
-/// Returns all attributes of an instruction that are kept as text.
+/// Returns all attributes that fusebox keeps as text for an instruction.
 pub(super) fn all_text(op: &Op, extra: Option<&Extra>) -> TextAttributes {
     let mut list = Vec::new();
     let mut add = |name: String, value: &str| list.push(TextAttribute { name, value: value.to_owned() });

@@ -21,7 +21,8 @@ pub fn write_proto(module: &Module) -> Vec<u8> {
     module_message(module).encode_to_vec()
 }
 
-/// Returns an id that is unique in the module. The upper half is the number of the computation.
+/// Returns an id that is unique in the module. The upper half of the id is the number of the
+/// instruction's computation.
 fn instruction_id(computation: usize, instruction: usize) -> i64 {
     ((computation as i64) << 32) | instruction as i64
 }
@@ -106,7 +107,8 @@ fn program_shape(computation: &Computation) -> Option<data::ProgramShape> {
     })
 }
 
-/// Returns the shapes of the entry, with the layouts in which the caller passes arrays.
+/// Returns the shapes of the entry's parameters and result, with the layouts in which the caller
+/// passes arrays.
 fn host_program_shape(module: &Module, entry: Option<&Computation>) -> Option<data::ProgramShape> {
     let mut shape = program_shape(entry?)?;
     if let Some(layout) = &module.entry_layout {
@@ -238,8 +240,8 @@ fn metadata_message(metadata: &Metadata) -> data::Metadata {
     message
 }
 
-/// Adds the instruction's text attributes to the message if a reader could not restore them from
-/// the other fields.
+/// Adds the instruction's text attributes to the message if a reader could not restore these
+/// attributes from the message's other fields.
 fn add_text(message: &mut message::Instruction, instruction: &Instruction, called: &[ComputationId]) {
     if matches!(instruction.op, Op::Constant(_)) && instruction.extra.is_none() {
         return;

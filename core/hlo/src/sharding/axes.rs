@@ -15,7 +15,7 @@ pub struct AxisSharding {
     pub dims: Vec<Vec<MeshAxis>>,
     /// For each dimension, whether further axes may divide it.
     pub open: Vec<bool>,
-    /// The axes along which devices hold parts of a sum.
+    /// The axes along which devices hold partial sums of the array.
     pub unreduced: Vec<MeshAxis>,
 }
 
@@ -24,12 +24,14 @@ pub struct AxisSharding {
 pub struct MeshAxis {
     /// Name of the axis.
     pub name: String,
-    /// A part of the axis: the product of the sizes of more major parts, and the size of the part.
+    /// If the sharding uses only a part of the axis: the product of the sizes of all more major
+    /// parts, and the size of this part.
     pub part: Option<(i64, i64)>,
 }
 
 impl MeshAxis {
-    /// Returns the size of the axis, and the coordinate along the axis for coordinates in the mesh.
+    /// Returns the size of the axis, and the position along this axis of the device at
+    /// `coordinates`.
     pub(super) fn place(&self, mesh: &Mesh, coordinates: &[i64]) -> Result<(i64, i64), String> {
         let number = mesh.axis(&self.name)?;
         let (whole, coordinate) = (mesh.axes[number].1, coordinates[number]);
@@ -63,7 +65,7 @@ impl fmt::Display for MeshAxis {
 }
 
 impl AxisSharding {
-    /// Returns the sharding with only those axes that are in a list.
+    /// Returns the sharding without the axes that `names` does not list.
     #[must_use]
     pub fn along(&self, names: &[String]) -> AxisSharding {
         let kept = |axes: &Vec<MeshAxis>| axes.iter().filter(|axis| names.contains(&axis.name)).cloned().collect();
@@ -113,7 +115,8 @@ impl AxisSharding {
     }
 }
 
-/// Reads axes up to the closing brace. A question mark after the axes allows further axes.
+/// Reads axes up to the closing brace. A `?` after the axes means that further axes may divide the
+/// dimension.
 fn axes(cursor: &mut Cursor) -> Result<(Vec<MeshAxis>, bool), String> {
     let mut is_open = false;
     let axes = list(cursor, b'}', |cursor| {
@@ -147,7 +150,7 @@ impl fmt::Display for AxisSharding {
 /// `#sdy.sharding_per_value<[<…>, <…>]>`.
 ///
 /// # Errors
-/// If the text is malformed, or names a mesh that does not exist.
+/// Fails if the text is malformed, or names a mesh that does not exist.
 pub fn axis_shardings(text: &str, meshes: &Meshes) -> Result<Vec<AxisSharding>, String> {
     let mut cursor = Cursor::new(text);
     if cursor.eat_symbol("#sdy.sharding<") {

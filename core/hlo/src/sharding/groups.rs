@@ -25,22 +25,23 @@ pub enum CollectiveKind {
     AllReduce(BinaryOp),
     /// Every device receives all devices' arrays, concatenated along a dimension.
     AllGather(usize),
-    /// Every device receives its part, along a dimension, of the combination of all devices'
-    /// arrays.
+    /// The operation combines the arrays of all devices. Every device receives one part of the
+    /// combined array, which is divided along a dimension.
     ReduceScatter(BinaryOp, usize),
-    /// Every device cuts its array along a dimension into one part per device, and concatenates
-    /// the parts that it receives. Without a dimension, the device sends one operand to each
+    /// Every device cuts its array along a dimension into one part per device, and concatenates the
+    /// parts that it receives. Without a dimension, every device sends one of its operands to each
     /// device.
     AllToAll(Option<usize>),
-    /// Pairs of devices: the second one receives the first one's array. A device that is second in
-    /// no pair receives zeros.
+    /// Pairs of devices: the second device of a pair receives the array of the first device. A
+    /// device receives zeros if no pair sends an array to it.
     Permute(Vec<(i64, i64)>),
     /// Every device receives the array of the group's first device.
     Broadcast,
 }
 
 impl Collective {
-    /// Whether an operation is a collective, also one that fusebox does not support.
+    /// Whether an operation is a collective. Returns true also for collectives that fusebox does
+    /// not support.
     pub fn is(op: &Op) -> bool {
         use Opcode::{
             AllGather, AllReduce, AllToAll, CollectiveBroadcast, CollectivePermute, RaggedAllToAll, ReduceScatter,
@@ -53,7 +54,7 @@ impl Collective {
     /// Reads the attributes of a collective operation of a module.
     ///
     /// # Errors
-    /// If the operation is not a collective that fusebox supports.
+    /// Fails if the operation is not a collective that fusebox supports.
     pub fn of(module: &Module, instruction: &Instruction) -> Result<Collective, String> {
         let Op::Other { opcode, called, attributes } = &instruction.op else {
             return Err(format!("{} is no collective", instruction.opcode()));
@@ -78,8 +79,8 @@ impl Collective {
         Ok(Collective { kind, groups: attribute("replica_groups").map_or(Ok(Vec::new()), groups)? })
     }
 
-    /// Returns the group of a device among the devices that execute the operation, which are
-    /// sorted. `None` if the device is in no group.
+    /// Returns the group of `device`. `devices` contains the sorted numbers of the devices that
+    /// execute the operation. Returns `None` if the device is in no group.
     pub fn group_of(&self, device: i64, devices: &[i64]) -> Option<Vec<i64>> {
         if let CollectiveKind::Permute(pairs) = &self.kind {
             return Some(linked(pairs, device, devices));
@@ -92,7 +93,7 @@ impl Collective {
     }
 }
 
-/// Returns the devices that pairs link with a device, directly or indirectly.
+/// Returns the devices that the pairs connect to `device`, directly or through other devices.
 fn linked(pairs: &[(i64, i64)], device: i64, devices: &[i64]) -> Vec<i64> {
     let mut group = vec![device];
     let mut next = 0;
@@ -124,7 +125,7 @@ fn combiner(module: &Module, called: &[(String, Vec<ComputationId>)]) -> Result<
     })
 }
 
-/// Returns a computation whose root is the value that the old root annotates.
+/// Returns the computation with a new root: the value that the old root annotates or copies.
 fn without_annotation(computation: &Computation) -> Computation {
     let mut result = computation.clone();
     let annotated = |id: InstrId| match &computation.instruction(id).op {

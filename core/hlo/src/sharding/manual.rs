@@ -13,8 +13,8 @@ use crate::text::lexer::Cursor;
 pub struct ManualComputation {
     /// The devices.
     pub mesh: Mesh,
-    /// Names of the manual axes. The computation runs once for all devices that differ only along
-    /// other axes.
+    /// Names of the manual axes. Devices whose coordinates differ only along other axes share one
+    /// run of the computation.
     pub axes: Vec<String>,
     /// For each operand, the manual axes that divide it.
     pub inputs: Vec<AxisSharding>,
@@ -22,26 +22,26 @@ pub struct ManualComputation {
     pub outputs: Vec<AxisSharding>,
 }
 
-/// Names of the frontend attributes.
+/// Names of the frontend attributes that describe a manual computation.
 const INPUTS: &str = "xla.sdy.in_shardings";
 const OUTPUTS: &str = "xla.sdy.out_shardings";
 const AXES: &str = "xla.sdy.manual_axes";
 
 impl ManualComputation {
-    /// Target of the custom call that stands for a whole manual computation. Its operands and its
-    /// results are whole arrays, and it calls the computation for each device.
+    /// Target of the custom call that stands for a whole manual computation. The custom call reads
+    /// and returns whole arrays, and calls the computation for each device.
     pub const TARGET: &'static str = "fusebox.manual_computation";
-    /// Target of the custom call that divides operands.
+    /// Target of the custom call that divides a manual computation's operands among the devices.
     pub const DIVIDE: &'static str = "xla.sdy.GlobalToLocalShape";
-    /// Target of the custom call that joins results.
+    /// Target of the custom call that joins the devices' parts of a manual computation's results.
     pub const JOIN: &'static str = "xla.sdy.LocalToGlobalShape";
-    /// The beginning of the names of computations that devices execute.
+    /// Prefix of the names of computations that each device executes.
     pub const BODY: &'static str = "xla.sdy.manual_computation_body";
 
-    /// Reads frontend attributes. A missing list of shardings is empty.
+    /// Reads frontend attributes. If the attributes lack a list of shardings, the list is empty.
     ///
     /// # Errors
-    /// If an attribute is malformed.
+    /// Fails if an attribute is malformed.
     pub fn read(attributes: &BTreeMap<String, String>, meshes: &Meshes) -> Result<ManualComputation, String> {
         let shardings = |name| attributes.get(name).map_or(Ok(Vec::new()), |text| axis_shardings(text, meshes));
         let (inputs, outputs) = (shardings(INPUTS)?, shardings(OUTPUTS)?);
@@ -56,8 +56,8 @@ impl ManualComputation {
         Ok(ManualComputation { inputs: along(inputs), outputs: along(outputs), mesh, axes })
     }
 
-    /// Returns frontend attributes that [`ManualComputation::read`] reads without the meshes of the
-    /// module.
+    /// Returns the frontend attributes of the computation. [`ManualComputation::read`] can read the
+    /// returned attributes without the module's meshes.
     pub fn attributes(&self) -> BTreeMap<String, String> {
         let shardings = |list: &[AxisSharding]| {
             let list: Vec<String> = list.iter().map(ToString::to_string).collect();
@@ -69,8 +69,8 @@ impl ManualComputation {
         entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// Returns the devices that execute the computation, one for each combination of coordinates
-    /// along the manual axes. Their coordinates along other axes are 0.
+    /// Returns the devices that execute the computation: for each combination of coordinates along
+    /// the manual axes, the device whose other coordinates are 0.
     pub fn devices(&self) -> Vec<i64> {
         let is_first = |position: &i64| {
             let coordinates = self.mesh.coordinates(*position);
@@ -80,8 +80,8 @@ impl ManualComputation {
         (0..self.mesh.size()).filter(is_first).map(|position| self.mesh.device(position)).collect()
     }
 
-    /// Returns the devices that execute the computation together with a device: those that differ
-    /// from it only along manual axes.
+    /// Returns the devices that execute the computation together with `device`: all devices whose
+    /// coordinates differ from those of `device` only along manual axes.
     pub fn together_with(&self, device: i64) -> BTreeSet<i64> {
         let others = |position: i64| {
             let coordinates = self.mesh.coordinates(position);
@@ -94,18 +94,20 @@ impl ManualComputation {
         same.map(|position| self.mesh.device(position)).collect()
     }
 
-    /// Returns the parts of operand number `number` that the devices of the mesh get.
+    /// Returns the tiling of operand number `number`, which states the part that each device of the
+    /// mesh receives.
     ///
     /// # Errors
-    /// If there is no such operand, or an axis does not exist.
+    /// Fails if there is no such operand, or if the mesh lacks an axis of the sharding.
     pub fn input(&self, number: usize) -> Result<Tiling, String> {
         self.inputs.get(number).map_or_else(|| Err(missing("operand", number)), Tiling::of_axes)
     }
 
-    /// Returns the parts of result number `number` that the devices of the mesh compute.
+    /// Returns the tiling of result number `number`, which states the part that each device of the
+    /// mesh computes.
     ///
     /// # Errors
-    /// If there is no such result, or an axis does not exist.
+    /// Fails if there is no such result, or if the mesh lacks an axis of the sharding.
     pub fn output(&self, number: usize) -> Result<Tiling, String> {
         self.outputs.get(number).map_or_else(|| Err(missing("result", number)), Tiling::of_axes)
     }

@@ -7,7 +7,8 @@ use super::{MOST_DEVICES, expect, integer, list, string, unexpected};
 use crate::Module;
 use crate::text::lexer::Cursor;
 
-/// Devices in a grid. Position 0 is the first one, and the last axis is the minor one.
+/// Devices in a grid. The positions of the grid are numbered from 0, and the last axis varies
+/// fastest.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Mesh {
     /// Names and sizes of the axes, the major one first.
@@ -93,7 +94,7 @@ impl Meshes {
     /// Reads the meshes of a module, which are in its frontend attributes.
     ///
     /// # Errors
-    /// If the text is malformed.
+    /// Fails if the text is malformed.
     pub fn of(module: &Module) -> Result<Meshes, String> {
         let frontend = module.other_attributes.iter().find(|(name, _)| name == "frontend_attributes");
         let Some((_, text)) = frontend.and_then(|(_, text)| text.split_once("xla.sdy.meshes=")) else {

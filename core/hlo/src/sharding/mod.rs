@@ -30,14 +30,15 @@ use crate::Module;
 use crate::text::lexer::Cursor;
 
 impl Meshes {
-    /// Returns a sharding of each result of the entry: as the program's parameters, constraints and
-    /// manual computations suggest. Is empty if the program has no mesh.
+    /// Returns a sharding of each result of the entry, derived from the shardings of the program's
+    /// parameters, constraints and manual computations. Returns an empty list if the program has no
+    /// mesh.
     pub fn of_results(&self, module: &Module) -> Vec<AxisSharding> {
         propagation::of_results(module, self)
     }
 }
 
-/// Largest number of devices that a mesh may have. The number bounds the memory for tables of
+/// Largest number of devices that a mesh may have. The limit bounds the memory for tables of
 /// devices.
 const MOST_DEVICES: i64 = 1 << 16;
 

@@ -1,19 +1,19 @@
-//! Finds how the results of a program are divided if the program does not say so: as its
-//! parameters, its constraints and its manual computations suggest. Follows values from operands to
-//! results.
+//! Derives the shardings of a program's results if the program does not state them. The sources are
+//! the shardings of the program's parameters, constraints and manual computations. The analysis
+//! propagates shardings from operands to results.
 
 use super::axes::{AxisSharding, MeshAxis, axis_shardings};
 use super::manual::ManualComputation;
 use super::mesh::Meshes;
 use crate::{Computation, ComputationId, Extent, Extra, Instruction, Module, Op, Shape, extents};
 
-/// Levels of calls that are followed.
+/// Largest depth of nested calls that the propagation follows.
 const MOST_LEVELS: usize = 32;
 
 /// For each dimension of an array, the axes that divide it.
 type Dims = Vec<Vec<MeshAxis>>;
 
-/// The known axes of a value.
+/// The axes that are known to divide the dimensions of a value.
 #[derive(Clone, Debug)]
 enum Known {
     Array(Dims),
@@ -44,7 +44,7 @@ impl Known {
         }
     }
 
-    /// Adds what is known about an equal value.
+    /// Adds the axes that are known for another value, which is equal to this value.
     fn with(&self, other: &Known) -> Known {
         match (self, other) {
             (Known::Tuple(own), Known::Tuple(others)) if own.len() == others.len() => {
@@ -58,8 +58,8 @@ impl Known {
     }
 }
 
-/// For each dimension, takes the axes of the first array that divides it, unless one of them
-/// divides an earlier dimension already.
+/// For each dimension, copies the axes from the first array with axes for this dimension. Skips
+/// axes if the result already uses one of them for another dimension.
 fn merged(rank: usize, all: &[&[Vec<MeshAxis>]]) -> Dims {
     let mut result: Dims = vec![Vec::new(); rank];
     for dims in all.iter().filter(|dims| dims.len() == rank) {
@@ -73,7 +73,8 @@ fn merged(rank: usize, all: &[&[Vec<MeshAxis>]]) -> Dims {
     result
 }
 
-/// Returns how each result of the entry is divided. The meshes of all shardings must be equal.
+/// Returns the sharding of each result of the entry, on the module's largest mesh. Ignores
+/// shardings that instructions state for other meshes.
 pub(super) fn of_results(module: &Module, meshes: &Meshes) -> Vec<AxisSharding> {
     let Some(entry) = module.entry else { return Vec::new() };
     let Some(mesh) = meshes.largest() else { return Vec::new() };
@@ -122,7 +123,7 @@ struct Propagation<'m> {
 }
 
 impl Propagation<'_> {
-    /// Returns what is known about a computation's result.
+    /// Returns the axes that are known to divide a computation's result.
     fn of_computation(&self, id: ComputationId, arguments: &[Known], level: usize) -> Known {
         let computation = self.module.computation(id);
         if level > MOST_LEVELS {
@@ -217,9 +218,9 @@ fn one_or_tuple(mut known: Vec<Known>) -> Known {
     if known.len() == 1 { known.remove(0) } else { Known::Tuple(known) }
 }
 
-/// Returns what is known about the result of an operation on arrays. A dimension of the result is
-/// divided like the dimension of an operand whose size it has, if each size were known only when
-/// the program runs.
+/// Returns the axes that are known to divide the result of an operation on arrays. The function
+/// treats each divided dimension of an operand as dynamic. If the size of a result dimension then
+/// equals this dynamic size or is proportional to it, the same axes divide the result dimension.
 fn of_operation(instruction: &Instruction, operands: &[&Known], shapes: &[&Shape]) -> Known {
     let arrays = instruction.shape.leaves().into_iter().filter_map(Shape::as_array);
     let mut results: Vec<Dims> = arrays.map(|array| vec![Vec::new(); array.dims.len()]).collect();

@@ -8,16 +8,16 @@ use super::mesh::Mesh;
 use super::{MOST_DEVICES, expect, integer, list, unexpected};
 use crate::text::lexer::Cursor;
 
-/// A division of an array into tiles of equal size. Each device holds one tile, and several devices
-/// may hold the same tile.
+/// A division of an array into tiles. All tiles have equal sizes, except at the end of a dimension.
+/// Each device holds one tile, and several devices may hold the same tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tiling {
     /// For each dimension, the number of tiles.
     tiles: Vec<i64>,
     /// For each device, the index of its tile in each dimension.
     tile_of: Vec<Vec<i64>>,
-    /// For each device, the number of the term that it holds, if the array is the sum of several
-    /// terms. All other devices hold term 0, the only one.
+    /// For each device, the number of the term that the device holds, if the array is a sum of
+    /// several terms. If the array is not a sum of several terms, the number is 0 for every device.
     term_of: Vec<i64>,
 }
 
@@ -30,7 +30,7 @@ impl Tiling {
     /// Returns the tiling that the axes of a mesh define.
     ///
     /// # Errors
-    /// If the mesh lacks an axis.
+    /// Fails if the mesh lacks an axis of the sharding.
     pub fn of_axes(sharding: &AxisSharding) -> Result<Tiling, String> {
         let mesh: &Mesh = &sharding.mesh;
         let mut tiling = Tiling::whole(mesh.size() as usize, sharding.dims.len());
@@ -57,7 +57,7 @@ impl Tiling {
     /// Reads the value of the attribute `sharding` of an array.
     ///
     /// # Errors
-    /// If the text is malformed, or the sharding is not a tiling.
+    /// Fails if the text is malformed, or if the sharding is not a tiling.
     pub fn parse(text: &str, devices: usize, rank: usize) -> Result<Tiling, String> {
         let mut cursor = Cursor::new(text);
         expect(&mut cursor, "{")?;
@@ -117,8 +117,8 @@ impl Tiling {
         self.term_of.iter().max().map_or(1, |last| last + 1)
     }
 
-    /// Returns the number of the term that a device holds. If a program computes whole arrays, term
-    /// 0 is the array, and all others are zeros.
+    /// Returns the number of the term that a device holds. If a program computes the whole array,
+    /// term 0 is the array, and all other terms are zeros.
     pub fn term(&self, device: usize) -> i64 {
         self.term_of[device]
     }
@@ -131,8 +131,8 @@ impl Tiling {
         dims.iter().zip(&self.tiles).map(|(&size, &tiles)| (size % tiles == 0).then_some(size / tiles)).collect()
     }
 
-    /// Returns the part of an array that a device holds: a range in each dimension. At the end of
-    /// an array, tiles may be smaller than others, or empty.
+    /// Returns the part of an array that a device holds: a range in each dimension. The last tiles
+    /// along a dimension may be smaller than the other tiles, or empty.
     pub fn part(&self, device: usize, dims: &[i64]) -> Vec<Range<i64>> {
         let places = dims.iter().zip(&self.tiles).zip(&self.tile_of[device]);
         let range = |((&size, &tiles), &tile): ((&i64, &i64), &i64)| {
@@ -142,14 +142,15 @@ impl Tiling {
         places.map(range).collect()
     }
 
-    /// Whether a device is the first one with its tile of its term.
+    /// Whether a device is the first of all devices that hold the same tile of the same term.
     pub fn is_first(&self, device: usize) -> bool {
         let own = (&self.tile_of[device], self.term_of[device]);
         !self.tile_of[..device].iter().zip(self.term_of.iter().copied()).any(|other| other == own)
     }
 
-    /// Returns the grid of tiles, with two last dimensions for terms and for devices with equal
-    /// tiles, and the device at each place of this grid.
+    /// Returns the dimensions of the grid of tiles, and the device at each position of the grid.
+    /// The last dimension but one enumerates the terms. The last dimension enumerates the devices
+    /// that hold the same tile of the same term.
     pub fn grid(&self) -> (Vec<i64>, Vec<i64>) {
         let mut devices: Vec<i64> = (0..self.tile_of.len() as i64).collect();
         devices.sort_by_key(|&device| (&self.tile_of[device as usize], self.term_of[device as usize]));
@@ -158,14 +159,16 @@ impl Tiling {
         (self.tiles.iter().copied().chain([terms, copies]).collect(), devices)
     }
 
-    /// Whether each device holds a term of the whole array, and no other device holds the same.
+    /// Whether each device holds one term of the whole array, and no two devices hold the same
+    /// term.
     pub fn is_sum(&self) -> bool {
         self.terms() > 1 && self.terms() == self.tile_of.len() as i64 && self.term_of.is_sorted()
     }
 }
 
-/// Reads the meaning of the last dimensions of a grid: whether they stand for terms. Otherwise,
-/// they stand for copies. Returns `None` for other meanings.
+/// Reads the meaning of the last dimensions of a grid: `true` for a dimension that enumerates
+/// terms, `false` for a dimension that enumerates copies. Returns `None` if a dimension has another
+/// meaning.
 fn last_dims(cursor: &mut Cursor, count: usize) -> Option<Vec<bool>> {
     if cursor.eat_word("last_tile_dim_replicate") {
         return cursor.eat(b'}').then(|| vec![false]);
@@ -191,8 +194,8 @@ fn listed(cursor: &mut Cursor) -> Result<Vec<i64>, String> {
     Ok(ids)
 }
 
-/// Reads `2,4]T(1,0)`: the numbers 0, 1, 2, … as an array of these dimensions, in this order of its
-/// dimensions.
+/// Reads `2,4]T(1,0)`, which means an array with dimensions `[2,4]` of the numbers 0, 1, 2, …,
+/// transposed by `(1,0)`. Returns the numbers of the transposed array.
 pub(super) fn iota(cursor: &mut Cursor) -> Result<Vec<i64>, String> {
     let dims = list(cursor, b']', integer)?;
     let order = if cursor.eat_symbol("T(") { list(cursor, b')', integer)? } else { (0..dims.len() as i64).collect() };

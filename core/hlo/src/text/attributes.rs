@@ -1,12 +1,13 @@
 //! Reads the list of attributes after an instruction.
 //!
-//! The list is first split into names and the ranges of their values. Each value is read when its
-//! operation is built, so that the order of attributes does not matter.
+//! The parser first splits the list into the names of the attributes and the text ranges of their
+//! values. The parser reads each value when it builds the operation, so that the order of
+//! attributes does not matter.
 
 use super::lexer::Cursor;
 use super::source::{Fault, Parse, ensure_at};
 
-/// Largest number of attributes of an instruction. This number is more than twice the number of
+/// Largest number of attributes of an instruction. The limit is more than twice the number of
 /// attributes of any HLO operation. The limit is needed because the parser searches lists of
 /// attributes linearly.
 const MAX_ATTRIBUTES: usize = 64;
@@ -17,7 +18,7 @@ pub(crate) struct Attribute<'t> {
     pub value: Cursor<'t>,
 }
 
-/// The attributes of one instruction or of the header that the parser has not read yet.
+/// The attributes, of one instruction or of the header, whose values the parser has not read yet.
 pub(crate) struct Attributes<'t> {
     /// Location of the instruction or header, for faults about missing attributes.
     at: usize,
@@ -56,7 +57,7 @@ impl<'t> Attributes<'t> {
         Fault::new(self.at, format!("{} needs the attribute `{name}`", self.owner))
     }
 
-    /// Removes the remaining attributes, in order.
+    /// Removes all remaining attributes from the list and returns them in order.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Attribute<'t>> + '_ {
         self.list.drain(..)
     }

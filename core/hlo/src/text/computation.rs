@@ -100,8 +100,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Records a fault. Faults without a message are consequences of recorded faults and are
-    /// ignored.
+    /// Records a fault. Ignores faults without a message, because they are consequences of faults
+    /// that were recorded earlier.
     pub(super) fn report(&mut self, fault: Fault, subject: Option<&str>) {
         if fault.message.is_empty() || self.diagnostics.len() >= self.options.max_diagnostics {
             return;
@@ -112,8 +112,8 @@ impl<'t> Parser<'t> {
         self.diagnostics.push(self.source.diagnostic(fault, subject.map(str::to_owned)));
     }
 
-    /// Changes the message about a computation if the text defines the computation after its use.
-    /// The new message says that the order is wrong.
+    /// Changes the message about an undefined computation if the text defines the computation after
+    /// its use. The new message says that the definition comes too late.
     fn explain_late_definitions(&mut self) {
         for (index, name) in std::mem::take(&mut self.undefined) {
             if let Some(id) = self.by_name.get(name.as_str()) {
@@ -247,8 +247,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads the value of an attribute whose value is a computation. The text is the computation's
-    /// name, or its body in braces.
+    /// Reads an attribute value that states a computation, either by the computation's name or by
+    /// its body in braces.
     pub(super) fn computation_reference(&mut self, cursor: &mut Cursor<'t>) -> Parse<ComputationId> {
         let at = cursor.at();
         if cursor.eat(b'{') {

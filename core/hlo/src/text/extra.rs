@@ -10,7 +10,7 @@ use super::shapes::braces;
 use super::source::{Fault, Parse};
 use crate::{Extra, Metadata, Opcode};
 
-/// The common attributes of one instruction, allocated only if there are any.
+/// The common attributes of one instruction, allocated only if the instruction has any.
 #[derive(Default)]
 pub(crate) struct CommonAttributes {
     extra: Option<Box<Extra>>,
@@ -21,7 +21,7 @@ impl CommonAttributes {
         self.extra.get_or_insert_default()
     }
 
-    /// Keeps an attribute that has no separate field.
+    /// Keeps an attribute for which [`Extra`] has no separate field.
     pub(crate) fn keep(&mut self, name: &str, value: String) {
         self.get().other.push((name.to_owned(), value));
     }
@@ -31,7 +31,8 @@ impl CommonAttributes {
     }
 }
 
-/// Names of attributes that any instruction may have. The parser keeps these attributes verbatim.
+/// Names of attributes that any instruction may have. The parser keeps the listed attributes
+/// verbatim.
 const KEPT_ON_ALL: &[&str] = &["statistics", "origin", "original_value", "result_accuracy"];
 
 impl<'t> Parser<'t> {

@@ -127,7 +127,7 @@ impl InText for Vec<SliceDim> {
     }
 }
 
-/// `lo_hi[_interior]` per dimension, joined with `x`.
+/// Text of a padding: `lo_hi[_interior]` per dimension, joined with `x`.
 impl InText for Vec<PaddingDim> {
     fn read(value: &mut Cursor, _name: &str) -> Parse<Self> {
         let at = value.at();
@@ -155,7 +155,7 @@ impl InText for Vec<PaddingDim> {
     }
 }
 
-/// `{size=2x2 stride=… pad=… lhs_dilate=… rhs_dilate=… rhs_reversal=…}`
+/// Text of a window: `{size=2x2 stride=… pad=… lhs_dilate=… rhs_dilate=… rhs_reversal=…}`
 impl InText for Window {
     fn read(value: &mut Cursor, _name: &str) -> Parse<Self> {
         let mut inner = braces(value)?;
@@ -219,7 +219,7 @@ impl InText for Window {
     }
 }
 
-/// `input_kernel->output`, such as `b01f_01io->b01f`.
+/// Text of a convolution's dimension numbers: `input_kernel->output`, such as `b01f_01io->b01f`.
 impl InText for ConvDims {
     fn read(value: &mut Cursor, _name: &str) -> Parse<Self> {
         let at = value.at();

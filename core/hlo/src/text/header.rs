@@ -10,7 +10,8 @@ use crate::attribute::InText;
 use crate::{AliasKind, EntryLayout, FileLocation, InputOutputAlias, StackFrame};
 
 impl<'t> Parser<'t> {
-    /// Reads the header if there is one. The text may also begin with a computation.
+    /// Reads the header if the text has one. A text without a header begins with a computation or
+    /// consists of a single instruction.
     pub(super) fn header(&mut self, cursor: &mut Cursor<'t>) -> Parse<()> {
         let at = cursor.at();
         if !cursor.eat_word("HloModule") {

@@ -11,8 +11,8 @@ use super::shapes::{shape, shape_follows};
 use super::source::{Fault, Parse, Source, ensure_at};
 use crate::{InstrId, Instruction, Op, Opcode, Shape, Span, infer_shape};
 
-/// Largest nesting depth of operands and of inline computations. One of these levels needs far more
-/// stack than a level of a tuple.
+/// Largest nesting depth of operands and of inline computations. A level of nested operands or
+/// computations needs far more stack than a level of a tuple shape.
 pub(super) const MAX_BODY_NESTING: usize = 32;
 
 /// The instructions of the computation being read.
@@ -21,23 +21,23 @@ pub(crate) struct Scope<'t> {
     pub instructions: Vec<Instruction>,
     pub root: Option<InstrId>,
     names: HashMap<&'t str, InstrId>,
-    /// Faulty instructions and their lines. The parser does not report the uses of these
-    /// instructions as faults.
+    /// Faulty instructions and their lines. The parser does not report uses of faulty instructions
+    /// as further faults.
     broken: HashMap<&'t str, u32>,
     generated_names: HashSet<String>,
-    /// The instructions that the parser generates for elements of tuples. Text writes these
-    /// elements as `name#1`.
+    /// The instructions that the parser generates for tuple elements, which HLO text writes as
+    /// `name#1`.
     elements: HashMap<(InstrId, i64), InstrId>,
     /// The instruction being read, and its location.
     current: Option<(&'t str, usize)>,
-    /// Whether an undefined name becomes a parameter. The text before the name is the parameter's
-    /// shape.
+    /// Whether an undefined name becomes a parameter. The shape before the undefined name becomes
+    /// the parameter's shape.
     pub implicit_parameters: bool,
 }
 
 impl<'t> Scope<'t> {
     /// Returns the name of the instruction that could not be read. Marks the instruction as broken,
-    /// so that its uses are not reported.
+    /// so that the parser does not report its uses.
     pub(super) fn take_current(&mut self, source: &Source) -> Option<&'t str> {
         let (name, at) = self.current.take()?;
         if !self.names.contains_key(name) {
@@ -150,8 +150,9 @@ impl<'t> Parser<'t> {
         Ok(Instruction { name, shape, op, operands, extra: extra.into_box(), span })
     }
 
-    /// Reads the content of the parentheses. The parentheses of a constant or parameter contain the
-    /// whole operation. Other parentheses contain the operands.
+    /// Reads the content of the parentheses after an opcode. The parentheses of a constant or
+    /// parameter contain the whole operation. The parentheses of any other operation contain its
+    /// operands.
     fn parentheses(
         &mut self,
         cursor: &mut Cursor<'t>,
@@ -232,7 +233,7 @@ impl<'t> Parser<'t> {
         Ok(id)
     }
 
-    /// Keeps the attributes that the opcode allows and rejects the others.
+    /// Keeps the attributes that the opcode allows, and rejects all other attributes.
     pub(super) fn keep_or_reject(
         &mut self,
         attributes: &mut Attributes<'t>,

@@ -7,7 +7,8 @@
 
 use super::source::{Fault, Parse};
 
-/// Words that cannot be names. Without `%`, the parser gives these words another meaning.
+/// Words that cannot be names, even after `%`, because they begin a header, a table, an entry
+/// computation or a root.
 const KEYWORDS: &[&str] = &["HloModule", "ENTRY", "ROOT", "FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
 /// Whether the parser reads a text as one name.
@@ -97,7 +98,8 @@ impl<'t> Cursor<'t> {
         Err(self.unexpected(&format!("`{}` {context}", byte as char)))
     }
 
-    /// Returns the fault that the text does not continue with `expected`, as the parser requires.
+    /// Returns a fault whose message contains `expected` and the text that the parser found
+    /// instead.
     pub(crate) fn unexpected(&mut self, expected: &str) -> Fault {
         let at = self.at();
         Fault::new(at, format!("expected {expected}, found {}", self.describe_next()))
@@ -255,7 +257,7 @@ impl<'t> Cursor<'t> {
         Ok(Cursor { text: self.text, pos: start + 1, end: self.pos - 1 })
     }
 
-    /// Returns the unread text of the range.
+    /// Returns the text of the range that the cursor has not read yet.
     pub(crate) fn rest(&self) -> &'t str {
         &self.text[self.pos..self.end]
     }
@@ -273,7 +275,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Skips a pair of brackets and everything between them. Does not recurse, because the nesting
-    /// depth has no limit here.
+    /// depth of the brackets has no limit.
     fn skip_balanced(&mut self) -> Parse<()> {
         let start = self.pos;
         let bytes = self.bytes();
@@ -304,8 +306,8 @@ impl<'t> Cursor<'t> {
     }
 
     /// Reads the value of an attribute. The value ends before the first comma, blank or closing
-    /// bracket that is outside of nested brackets. Returns a cursor over the value, and moves
-    /// `self` behind the value.
+    /// bracket outside of nested brackets. A blank before an opening brace or square bracket does
+    /// not end the value. Returns a cursor over the value, and moves `self` behind the value.
     pub(crate) fn attribute_value(&mut self) -> Parse<Cursor<'t>> {
         self.skip_blank();
         let start = self.pos;
@@ -328,7 +330,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Skips the statement that starts at an offset. Stops at the first line end outside of
-    /// brackets, or at the brace that closes the body. Always moves past `start`.
+    /// brackets, or at the brace that closes the computation's body. Always moves past `start`.
     pub(crate) fn skip_statement(&mut self, start: usize) {
         self.pos = start;
         let bytes = self.bytes();

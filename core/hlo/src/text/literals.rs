@@ -73,7 +73,7 @@ fn filler(shape: &ArrayShape, options: &ParseOptions) -> Option<Vec<u8>> {
     Some(data)
 }
 
-/// Reads the elements in row-major order. There is one level of braces per dimension.
+/// Reads the elements in row-major order. The text has one level of braces per dimension.
 fn elements(cursor: &mut Cursor, shape: &ArrayShape) -> Parse<Vec<u8>> {
     let rank = shape.rank();
     let mut data = Vec::new();
@@ -164,7 +164,7 @@ fn payload(cursor: &mut Cursor) -> Parse<Option<u64>> {
     Ok(Some(value))
 }
 
-/// A number in the form in which the text writes it.
+/// A number as the text writes it, before the conversion to an element type.
 enum Number<'t> {
     Integer { value: i128, word: &'t str },
     Decimal { value: f64, word: &'t str },

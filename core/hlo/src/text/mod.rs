@@ -52,7 +52,7 @@ pub enum Elided {
     /// Fill with zeros.
     Zero,
     /// Fill floats with multiples of 1/16 that are at least -1 and below 1. Fill all other types
-    /// with 0 or 1. The values are the same whenever a text is read.
+    /// with 0 or 1. The parser generates the same values each time that it reads a text.
     Random,
 }
 
@@ -62,7 +62,7 @@ impl Default for ParseOptions {
     }
 }
 
-/// Reads a module. Diagnostics contain `file` as the name of the text.
+/// Reads a module. `file` is the file name that diagnostics state.
 ///
 /// # Errors
 /// Returns all faults of the text. A module that can be read may still be invalid.

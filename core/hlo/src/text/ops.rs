@@ -15,8 +15,8 @@ struct FromText<'p, 'a, 't> {
 }
 
 impl<'t> Parser<'t> {
-    /// Reads an operation. Constants and parameters are read elsewhere, because their content is in
-    /// the parentheses.
+    /// Reads an operation. `Parser::parentheses` reads constants and parameters, because their
+    /// content is in the parentheses.
     pub(crate) fn op(&mut self, opcode: Opcode, at: usize, attributes: &mut Attributes<'t>) -> Parse<Op> {
         Op::read(opcode, &mut FromText { parser: self, attributes, at })
     }
@@ -45,7 +45,7 @@ impl Reader for FromText<'_, '_, '_> {
     }
 
     /// Reads a list of computations. A conditional may instead have one attribute per branch. A
-    /// custom call may have another attribute with a single computation.
+    /// custom call may also have the attribute `to_apply`, which names a single computation.
     fn computations(&mut self, name: &'static str, is_needed: bool) -> Parse<Vec<ComputationId>> {
         let list = self.attributes.take(name);
         let singles: &[&str] = match (is_needed, &list) {
@@ -75,7 +75,7 @@ impl Reader for FromText<'_, '_, '_> {
         Err(Fault::new(self.at, "a constant needs its value in the parentheses"))
     }
 
-    /// Reads only the attributes that name computations.
+    /// Reads the attributes that name computations, and keeps the text of all other attributes.
     fn kept(&mut self) -> Parse<Kept> {
         let mut called = Vec::new();
         for name in ["to_apply", "calls", "condition", "body"] {

@@ -1,4 +1,4 @@
-//! Pieces of text that several forms contain: quoted strings and lists.
+//! Writes pieces of text that several kinds of attributes contain: quoted strings and lists.
 
 use std::fmt::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Prints modules as text. The parser reads an equal module from this text.
+//! Prints modules as text. The parser reads an equal module from the printed text.
 
 use std::fmt::{self, Write};
 
@@ -15,7 +15,7 @@ pub struct PrintOptions {
     /// Write `%` before names.
     pub percent: bool,
     /// Number of elements above which a constant is printed as `{...}`. By default, the parser
-    /// rejects this form.
+    /// rejects constants that are printed as `{...}`.
     pub elide_above: Option<usize>,
     /// Omit the origin of instructions, which is in `metadata` and in the debug tables.
     pub omit_metadata: bool,
@@ -31,9 +31,9 @@ pub fn print_module_with(module: &Module, options: &PrintOptions) -> String {
     text(module, options, Names::Own)
 }
 
-/// Prints only the parts of a module that affect its result. Names are replaced by numbers, and the
-/// origin of instructions is omitted. The other extra attributes are omitted too, except the
-/// configuration of a custom call, which affects the result.
+/// Prints only the parts of a module that affect its result. `print_nameless` replaces names by
+/// numbers, and omits the origin of instructions. `print_nameless` also omits the other extra
+/// attributes, except the configuration of a custom call, which affects the result.
 pub(crate) fn print_nameless(module: &Module) -> String {
     text(module, &PrintOptions::default(), Names::Numbered)
 }

@@ -5,8 +5,8 @@ use super::source::{Fault, Parse, ensure_at};
 use crate::shape::MAX_RANK;
 use crate::{ArrayShape, ElementType, Layout, Shape};
 
-/// Largest nesting depth of tuples. Programs use a few levels. Functions that read and compare
-/// tuples recurse, so the limit protects the stack.
+/// Largest nesting depth of tuples. Programs nest tuples only a few levels deep. Functions that
+/// read and compare tuples recurse, so the limit protects the stack.
 pub(crate) const MAX_NESTING: usize = 256;
 
 /// Whether the next text is a shape, not an opcode or a name.
@@ -78,7 +78,8 @@ fn dimension(cursor: &mut Cursor) -> Parse<(i64, bool)> {
 }
 
 /// Whether a layout follows. A brace before an integer or a colon begins a layout. Any other brace
-/// begins a body. An empty pair of braces is a layout if it follows the shape without a blank.
+/// begins the body of a computation. An empty pair of braces is a layout if it follows the shape
+/// without a blank.
 fn layout_follows(cursor: &Cursor) -> bool {
     let touches = cursor.touches(b'{');
     let mut ahead = *cursor;
@@ -102,7 +103,7 @@ pub(crate) fn layout(cursor: &mut Cursor) -> Parse<Layout> {
     Ok(Layout { minor_to_major, suffix })
 }
 
-/// Returns a cursor over the inside of the next braces.
+/// Returns a cursor over the text inside the next pair of braces.
 pub(crate) fn braces<'t>(cursor: &mut Cursor<'t>) -> Parse<Cursor<'t>> {
     if cursor.peek() != Some(b'{') {
         return Err(cursor.unexpected("`{`"));

@@ -20,7 +20,7 @@ impl Fault {
     }
 }
 
-/// Makes the function return a fault at an offset unless a condition holds.
+/// Returns a fault at an offset from the surrounding function, if a condition is false.
 macro_rules! ensure_at {
     ($condition:expr, $at:expr, $($message:tt)*) => {
         if !$condition {

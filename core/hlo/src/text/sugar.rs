@@ -8,8 +8,8 @@ use super::parser::Parser;
 use super::source::{Fault, Parse};
 use crate::{Computation, InstrId, Instruction, Op, Opcode, Shape, Span};
 
-/// Attributes of the asynchronous instruction. All other attributes belong to the operation that
-/// the instruction starts.
+/// Attributes that belong to the asynchronous instruction itself. All other attributes belong to
+/// the operation that the asynchronous instruction starts.
 const OWN_ATTRIBUTES: &[&str] = &["async_execution_thread", "output_to_operand_aliasing"];
 
 /// Splits a word like `slice-start` into the asynchronous opcode and the operation.

@@ -94,9 +94,10 @@ impl Algebra {
         (bounded && quotient == range.upper.div_euclid(divisor)).then_some(quotient)
     }
 
-    /// Writes the sum as `coarse * unit + fine` with `0 <= fine < unit`. Here `unit` is the largest
-    /// divisor of `divisor` for which this is possible. It exceeds 1. Then `sum / divisor` is
-    /// `coarse / (divisor / unit)`. The remainder can also be computed from `coarse` and `fine`.
+    /// Writes the sum as `coarse * unit + fine` with `0 <= fine < unit`, where `unit` divides
+    /// `divisor` and exceeds 1. The function prefers large values of `unit`. The quotient
+    /// `sum / divisor` is `coarse / (divisor / unit)`. The remainder is
+    /// `(coarse mod (divisor / unit)) * unit + fine`.
     fn split(&mut self, sum: &Sum, divisor: i64) -> Option<(Ix, Ix, i64)> {
         for unit in units(sum, divisor) {
             let (mut coarse, mut fine) = split_multiples(sum, unit);
@@ -162,8 +163,9 @@ impl Algebra {
 }
 
 /// Splits a sum in two. The first sum contains the terms whose coefficients are multiples of
-/// `divisor`, divided by `divisor`. The second sum contains the other terms. The sums get the
-/// quotient and the remainder of the constant.
+/// `divisor`, divided by `divisor`. The second sum contains all other terms. The constant of the
+/// first sum is the quotient of the old constant by `divisor`. The constant of the second sum is
+/// the remainder.
 pub(crate) fn split_multiples(sum: &Sum, divisor: i64) -> (Sum, Sum) {
     let multiple = |&&(_, factor): &&(Ix, i64)| factor % divisor == 0;
     let whole = sum.terms.iter().filter(multiple).map(|&(term, factor)| (term, factor / divisor)).collect();
@@ -174,10 +176,10 @@ pub(crate) fn split_multiples(sum: &Sum, divisor: i64) -> (Sum, Sum) {
     )
 }
 
-/// Returns divisors of `divisor` that divide some coefficients and are between 1 and `divisor`.
-/// Larger divisors come first. The result contains the greatest common divisor of `divisor` and
-/// each coefficient. For each n, the result also contains the greatest common divisor of the n
-/// largest of these numbers.
+/// Returns divisors of `divisor` that are above 1 and below `divisor` and divide some of the
+/// coefficients. Larger divisors come first. For each coefficient, the result contains the greatest
+/// common divisor of the coefficient and `divisor`. For each n, the result also contains the
+/// greatest common divisor of the n largest of the coefficients' divisors.
 fn units(sum: &Sum, divisor: i64) -> Vec<i64> {
     // The result divides `divisor`, so it fits.
     let with = |factor: i64| gcd(factor.unsigned_abs(), divisor.unsigned_abs()) as i64;

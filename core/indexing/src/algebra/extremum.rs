@@ -36,7 +36,7 @@ impl Algebra {
     }
 
     /// Returns the operands of the nested minima (or maxima) of `a` and `b`; `None` if there are
-    /// too many.
+    /// more than `MAX_OPERANDS`.
     fn operands_of(&self, a: Ix, b: Ix, is_min: bool) -> Option<Vec<Ix>> {
         let (mut operands, mut open) = (Vec::new(), vec![a, b]);
         while let Some(ix) = open.pop() {

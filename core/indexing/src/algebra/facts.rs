@@ -54,8 +54,8 @@ impl Algebra {
     }
 }
 
-/// Returns a factor. In `sum`, the coefficient of each term of `part` is multiplied by this factor.
-/// Returns `None` if there is no such factor.
+/// Returns the factor `f` such that each term of `part` with coefficient `c` has the coefficient
+/// `c * f` in `sum`. Returns `None` if there is no such factor.
 fn multiple(sum: &Sum, part: &Sum) -> Option<i64> {
     let &(term, coefficient) = part.terms.first()?;
     let factor = sum.coefficient(term).checked_div(coefficient)?;

@@ -6,15 +6,16 @@
 //!
 //! An expression denotes integers computed from *leaves*: dimensions, threads, loop variables,
 //! values read at run time. Expressions are interned: equal expressions are one [`Ix`], and each is
-//! simplified once. The algebra knows three properties of each expression. These properties are the
-//! range of the values, a number that divides all values, and the depth of the innermost scope that
-//! defines a leaf. A sum has a bounded number of terms; a larger sum becomes one term of another
-//! sum. So work and memory are linear in the number of operations, for chains of any depth.
+//! simplified once. The algebra knows three properties of each expression: the range of its values,
+//! a number that divides all values, and the depth of the innermost scope that defines a leaf. A
+//! sum has a bounded number of terms; a larger sum becomes one term of another sum. So the
+//! algebra's time and memory are linear in the number of operations, for chains of operations of
+//! any depth.
 //!
 //! The algebra assumes that values do not overflow. Code that computes an index guarantees that the
 //! index does not overflow. But the coefficients and constants *inside* an expression may have any
-//! size. One of these numbers, or a value computed during a simplification, could overflow. In this
-//! case, the algebra skips the simplification and keeps the operands as separate terms.
+//! size. If a coefficient, a constant or another number would overflow during a simplification, the
+//! algebra skips the simplification and keeps the operands as separate terms.
 
 mod division;
 mod extremum;
@@ -89,15 +90,16 @@ pub struct Algebra {
     nested: u32,
 }
 
-/// Largest number of rules applied per operation. Realistic index expressions need tens.
+/// Largest number of rules applied per operation. Realistic index expressions need tens of rules.
 const MAX_STEPS: u32 = 2_000;
-/// Largest height for which expressions are ordered by their parts. Higher expressions are ordered
-/// by height and then by creation, because comparing their parts each time would take too long.
+/// Largest height of expressions that `compare` orders by their parts. `compare` orders higher
+/// expressions by height and then by creation, because comparing their parts each time would take
+/// too long.
 const COMPARED_HEIGHT: u32 = 32;
 
 impl Algebra {
     /// Returns a new leaf with values in `range`, defined at nesting depth `depth`. Returns a
-    /// constant if only one value is possible.
+    /// constant if `range` contains only one value.
     pub fn leaf(&mut self, range: Interval, depth: u32) -> Ix {
         if let Some(value) = range.as_point() {
             return self.constant(value);
@@ -191,7 +193,8 @@ impl Algebra {
         ix
     }
 
-    /// Returns the expression of this kind, or a constant if only one value is possible.
+    /// Returns the expression of this kind, or a constant if the expression can have only one
+    /// value.
     fn intern(&mut self, kind: Kind) -> Ix {
         let ix = self.intern_unfolded(kind);
         match self.range(ix).as_point() {
@@ -211,7 +214,8 @@ impl Algebra {
         ix
     }
 
-    /// Returns the range that follows from the ranges of the parts. A leaf has no parts.
+    /// Returns the range of an expression that follows from the ranges of its parts. For a leaf,
+    /// which has no parts, this range contains all numbers.
     fn range_of(&self, kind: &Kind) -> Interval {
         match kind {
             Kind::Leaf(_) => Interval::ALL,
@@ -225,9 +229,9 @@ impl Algebra {
         }
     }
 
-    /// Returns a number that divides every value of an expression. Uses the numbers that the parts
-    /// store. If the parts did not store these numbers, a chain in which each expression uses the
-    /// previous expression twice would take exponential time.
+    /// Returns a number that divides every value of an expression. Uses the divisors that are
+    /// stored for the expression's parts. Without stored divisors, a chain in which each expression
+    /// uses the previous expression twice would take exponential time.
     fn divisibility_of(&self, kind: &Kind) -> u64 {
         // Drops a factor if the product overflows. The result is still correct, because a factor of
         // a divisor is a divisor.
@@ -249,8 +253,8 @@ impl Algebra {
         }
     }
 
-    /// Compares expressions by their form, not by the order of their creation. So simplifying the
-    /// same expressions again gives the same result.
+    /// Compares expressions of height up to `COMPARED_HEIGHT` by their form, not by the order of
+    /// their creation. So simplifying the same expressions again gives the same result.
     pub fn compare(&self, a: Ix, b: Ix) -> Ordering {
         if a == b {
             return Ordering::Equal;
@@ -288,7 +292,7 @@ impl Algebra {
         result
     }
 
-    /// Counts a rule; returns false if the limit is exceeded.
+    /// Counts an applied rule. Returns false if the count exceeds `MAX_STEPS`.
     fn step(&mut self) -> bool {
         self.steps += 1;
         self.steps <= MAX_STEPS

@@ -37,7 +37,7 @@ impl Algebra {
     }
 
     /// Applies the rule of `merge_quotient_and_remainder`, starting from the quotient. The
-    /// remainder may lack those terms of `y` that `c` divides.
+    /// remainder may lack the terms of `y` whose coefficients are multiples of `c`.
     fn complete_quotient(&mut self, sum: &Sum) -> Option<Sum> {
         for &(term, kc) in &sum.terms {
             for (whole, c) in self.divisions(term, sum) {
@@ -56,9 +56,10 @@ impl Algebra {
         None
     }
 
-    /// Returns pairs of dividend and divisor whose quotient is `quotient`. One pair comes from the
-    /// expression itself. Further pairs undo the absorption of another quotient, `(a·s + n) / (a·b)
-    /// = (s + n / a) / b`. The function finds such a pair if `n / a` occurs in `sum`.
+    /// Returns pairs of dividend and divisor whose quotient is `quotient`. One pair is the dividend
+    /// and the divisor of `quotient` itself. Further pairs undo the absorption of another quotient,
+    /// `(a·s + n) / (a·b) = (s + n / a) / b`. The function finds a further pair only if `n / a`
+    /// occurs in `sum`.
     fn divisions(&mut self, quotient: Ix, sum: &Sum) -> Vec<(Ix, i64)> {
         let Some((dividend, c)) = self.as_quotient(quotient) else { return Vec::new() };
         let mut candidates: Vec<Ix> = Vec::new();
@@ -169,7 +170,7 @@ impl Algebra {
 }
 
 /// Whether `sum` contains `m · part` exactly. Subtracting only a part of a coefficient would split
-/// the coefficient in two. The expression would then lose the common factor that alignment and
+/// the coefficient in two, and the expression would lose the common factor that alignment and
 /// vectorisation need.
 fn covers(sum: &Sum, part: &Sum, m: i64) -> bool {
     let held = |&(term, c): &(Ix, i64)| c != 0 && c.checked_mul(m) == Some(sum.coefficient(term));

@@ -125,8 +125,9 @@ impl Algebra {
         self.sum(Sum { terms: vec![(whole, 1)], constant })
     }
 
-    /// Whether all values of a sum fit into 64 bits. A rule has created this sum from an expression
-    /// whose values do fit. Terms without known bounds are assumed to cause no overflow.
+    /// Whether all values of a sum fit into 64 bits. The caller has derived the sum, by a rule,
+    /// from an expression whose values fit into 64 bits. The function assumes that terms without
+    /// known bounds cause no overflow.
     pub(super) fn fits(&self, sum: &Sum) -> bool {
         let (lower, upper) = ends(sum.constant, self.parts(sum));
         lower.is_none_or(|lower| lower >= i64::MIN.into()) && upper.is_none_or(|upper| upper <= i64::MAX.into())

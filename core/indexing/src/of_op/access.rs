@@ -1,5 +1,5 @@
-//! Finds the operand elements from which an instruction computes an element. The answer has the
-//! form that code generation needs.
+//! Finds the operand elements from which an instruction computes an element. The result also states
+//! the loops and conditions that code generation needs.
 
 use super::{Reading, Reason, Site, of_operand, window};
 use crate::{Expr, ExprKind, Variable};
@@ -12,8 +12,8 @@ pub struct Access {
     /// Loop nests. Each nest is inside the previous nest. The variables of all nests, numbered
     /// consecutively, are the range variables of every map in `reads`.
     pub loops: Vec<Vec<Variable>>,
-    /// The reads, in the order of the operands. An operand that is only an index into another
-    /// operand is not listed. The map of the other operand uses this index as a runtime variable.
+    /// The reads, in the order of the operands. The list omits an operand that is only an index
+    /// into another operand. The map of the indexed operand uses the index as a runtime variable.
     pub reads: Vec<OperandRead>,
     /// Further indices that the operation itself uses. A `bitcast-convert` to a narrower type uses
     /// the number of the part within the wider element. A `select-and-scatter` uses the row-major
@@ -26,15 +26,14 @@ pub struct Access {
 pub struct OperandRead {
     /// Index of the operand.
     pub operand: usize,
-    /// The instruction that is read. If the operand is not a `tuple`, this is the operand. If the
-    /// operand is a `tuple` in the same computation, this is the instruction that computes the
-    /// tuple's element.
+    /// The instruction that is read: the operand itself, or, if the operand is a `tuple` in the
+    /// same computation, the instruction that computes the tuple's element.
     pub instruction: InstrId,
-    /// Map from the index of the result to the index that is read. The map is not simplified, so
-    /// that it has every range variable.
+    /// Map from the index of the result to the index that is read. `access` does not simplify the
+    /// map, so that the map keeps every range variable.
     pub reading: Reading,
-    /// Number of another read. This read is skipped at all points that satisfy the constraints of
-    /// the other read.
+    /// Number of another read, which replaces this read: code skips this read at all points that
+    /// satisfy the constraints of the other read.
     pub unless: Option<usize>,
 }
 
@@ -85,8 +84,8 @@ pub fn combined_elements(computation: &Computation, instruction: &Instruction) -
 }
 
 impl Access {
-    /// Number of loop nests in which an expression of a map must be computed. The innermost of
-    /// these nests has a variable that the expression uses.
+    /// Number of loop nests that must surround the code for an expression of a map. The innermost
+    /// surrounding nest has a variable that the expression uses.
     pub fn loops_around(&self, expr: &Expr) -> usize {
         let mut nests = 0;
         expr.visit_leaves(&mut |leaf| {
@@ -107,9 +106,10 @@ impl Access {
         sizes.fold(1i64, |n, size| n.saturating_mul(i64::try_from(size).unwrap_or(i64::MAX)))
     }
 
-    /// Handles a `bitcast-convert` between elements of different widths. A narrower result is a
-    /// part of an operand element. The number of the part becomes an index. A wider result consists
-    /// of several operand elements, and each of them is read.
+    /// Handles a `bitcast-convert` between elements of different widths. If the result's elements
+    /// are narrower, each of them is a part of an operand element, and the number of the part
+    /// becomes an index. If the result's elements are wider, each of them consists of several
+    /// operand elements, and the function adds one read per operand element.
     fn parts(&mut self, site: Site) -> Result<(), Reason> {
         let (output, operand) = (site.output_dims(0)?, site.operand_dims(0)?);
         if output.len() > operand.len() {
@@ -131,8 +131,8 @@ impl Access {
 /// Largest number of parts of an element. Elements that are not complex have at most 64 bits.
 const MOST_PARTS: i64 = 64;
 
-/// Finds the instruction that computes a leaf of `id`, and looks through tuples. Returns the
-/// instruction found, and the number that the leaf has there.
+/// Finds the instruction that computes a leaf of `id`, and looks through tuples. Returns the found
+/// instruction, and the number of the leaf in this instruction's shape.
 fn source(site: Site, mut id: InstrId, mut leaf: usize) -> Result<(InstrId, usize), Reason> {
     loop {
         let instruction = site.computation.instruction(id);

@@ -4,8 +4,8 @@ use super::{Reading, Reason, RuntimeValue, Site, dim, expect_rank, position};
 use crate::{Constraint, Expr, IndexingMap, Interval, Variable};
 use fusebox_hlo::{GatherDims, InstrId, Literal, Op, ScatterDims};
 
-/// Returns how a dynamic-slice reads an operand. Operand 0 is read from a start that is known at
-/// run time. The other operands are start indices.
+/// Returns how a dynamic-slice reads an operand. Operand 0 is read from a start that is known only
+/// at run time. All further operands are start indices.
 pub(super) fn dynamic_slice(site: Site, operand: usize, sizes: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand > 0 {
@@ -22,8 +22,8 @@ pub(super) fn dynamic_slice(site: Site, operand: usize, sizes: &[i64]) -> Result
 }
 
 /// Returns how a dynamic-update-slice reads an operand. Operand 0 is read at the index of the
-/// result, even where the update replaces its elements. The update is read only inside its slice.
-/// The other operands are start indices.
+/// result, even where the update replaces elements of operand 0. The update, operand 1, is read
+/// only at indices inside the slice that it replaces. All further operands are start indices.
 pub(super) fn dynamic_update_slice(site: Site, operand: usize) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     match operand {
@@ -43,8 +43,8 @@ pub(super) fn dynamic_update_slice(site: Site, operand: usize) -> Result<Reading
     Ok(reading)
 }
 
-/// Returns how an operation reads an operand with start indices. The operand is the scalar for one
-/// dimension, or the vector for all dimensions.
+/// Returns how an operation reads an operand with start indices. The operand is a scalar with the
+/// start in one dimension, or a vector with the starts in all dimensions.
 fn start(site: Site, operand: usize, output: &[i64]) -> Result<Reading, Reason> {
     match site.operand_dims(operand)? {
         [] => Ok(Reading::scalar(output)),
@@ -94,7 +94,7 @@ fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option
 struct Windows<'a> {
     /// Dimensions of the gather's output or the scatter's updates.
     outer: &'a [i64],
-    /// The outer dimensions that index into a window.
+    /// The dimensions of `outer` that index into a window.
     window_dims: &'a [i64],
     /// Dimensions of the operand.
     operand: &'a [i64],
@@ -104,15 +104,15 @@ struct Windows<'a> {
     indices_batching: &'a [i64],
     start_map: &'a [i64],
     index_vector_dim: i64,
-    /// Index of the operand that contains the indices. `indices` has the dimensions of this
-    /// operand.
+    /// Index of the operand that contains the indices. The field `indices` lists the dimensions of
+    /// this operand.
     indices_operand: usize,
     indices: &'a [i64],
 }
 
 impl Windows<'_> {
-    /// Returns the outer dimensions that do not index into a window. These dimensions index the
-    /// array of index vectors.
+    /// Returns the dimensions of `outer` that index the array of index vectors. All other
+    /// dimensions of `outer` index into a window.
     fn batch(&self) -> Vec<Expr> {
         let is_batch = |i: &usize| !self.window_dims.contains(&(*i as i64));
         (0..self.outer.len()).filter(is_batch).map(|i| Expr::dim(i as u32)).collect()
@@ -130,7 +130,7 @@ impl Windows<'_> {
         Ok(index)
     }
 
-    /// Returns the map from the outer index to the operand index.
+    /// Returns the map from an index in `outer` to the index in the operand.
     fn reading(&self, site: Site, slice_sizes: &[i64]) -> Result<Reading, Reason> {
         let mut reading = Reading::new(IndexingMap::from_tensor_sizes(Vec::new(), self.outer, &[]));
         expect_rank("the slice", slice_sizes.len(), self.operand.len())?;
@@ -204,8 +204,8 @@ pub(super) fn gather(site: Site, operand: usize, dims: &GatherDims) -> Result<Re
     Ok(Reading::new(IndexingMap::from_tensor_sizes(results, windows.outer, ranges)))
 }
 
-/// Returns how a scatter reads an operand, which is at the index of the result. Fails for updates,
-/// because the indices decide at run time which updates are combined with an element.
+/// Returns how a scatter reads an operand: at the index of the result. Fails for updates, because
+/// the indices decide at run time which updates are combined with an element.
 pub(super) fn scatter(site: Site, operand: usize, leaf: usize) -> Result<Reading, Reason> {
     let arrays = site.instruction.operands.len() / 2;
     match operand {
@@ -216,8 +216,8 @@ pub(super) fn scatter(site: Site, operand: usize, leaf: usize) -> Result<Reading
 }
 
 /// Returns the map from the index of an update to the operand index where the update is applied. At
-/// run time, the scatter skips updates that do not fit. The map includes these updates and clamps
-/// their starts.
+/// run time, the scatter skips updates that do not fit into the operand. The map includes updates
+/// that do not fit, and clamps their starts.
 pub(super) fn scatter_update(site: Site, operand: usize, dims: &ScatterDims) -> Result<Reading, Reason> {
     let arrays = site.instruction.operands.len() / 2;
     let updates = site.operand_dims(operand)?;

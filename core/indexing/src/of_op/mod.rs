@@ -1,5 +1,5 @@
 //! Indexing maps of operations. The maps lead from an output element to the operand elements from
-//! which it is computed, or the other way round.
+//! which the operation computes it, or in the opposite direction.
 //!
 //! ```text
 //! output_to_input   for each operand: output index -> operand index
@@ -137,8 +137,8 @@ fn unknown_reason(opcode: Opcode) -> Reason {
     }
 }
 
-/// Returns how an elementwise operation reads an operand. The index is that of the result, or that
-/// of the only element of a scalar.
+/// Returns how an elementwise operation reads an operand. The operation reads an array at the index
+/// of the result, and a scalar at its only element.
 fn elementwise(site: Site, operand: usize, leaf: usize) -> Result<Reading, Reason> {
     let output = site.output_dims(leaf)?;
     let dims = site.operand_dims(operand)?;

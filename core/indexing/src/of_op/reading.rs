@@ -24,8 +24,8 @@ pub struct RuntimeValue {
 /// the map's runtime variables.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
-    /// Maps the index of a computed element to the index of an element that is read, or the other
-    /// way round.
+    /// Maps the index of a computed element to the index of an element that is read, or maps in the
+    /// opposite direction.
     pub map: IndexingMap,
     /// One value per runtime variable.
     pub runtime: Vec<RuntimeValue>,
@@ -39,7 +39,8 @@ pub enum Indexing {
     /// Distinct readings, in order of discovery. The list is empty if the instruction is never
     /// read.
     Known(Vec<Reading>),
-    /// Any element may be read. The text states the reason, in words for the user.
+    /// Any element may be read. The string states the reason why the readings are unknown, in words
+    /// for the user.
     Unknown(String),
 }
 
@@ -49,7 +50,7 @@ impl Reading {
         Reading { map, runtime: Vec::new(), leaf: 0 }
     }
 
-    /// Creates a reading of the element at the same index.
+    /// Creates a reading of the element at the index of the computed element.
     pub fn whole(dims: &[i64]) -> Self {
         Reading::new(IndexingMap::identity(dims))
     }
@@ -73,8 +74,8 @@ impl Reading {
     }
 
     /// Composes two readings: `self` maps to the needed element of an instruction, and `operand`
-    /// maps from that element to the instruction's operand. The result is simplified. Returns
-    /// `None` if nothing is read, or if the ranks do not match.
+    /// maps from that element to the instruction's operand. The composed reading is simplified.
+    /// Returns `None` if nothing is read, or if the ranks do not match.
     pub fn then(&self, operand: &Reading) -> Option<Reading> {
         let map = self.map.then(&operand.map)?;
         let ranges = (0..operand.map.ranges.len()).map(|i| Expr::range((i + self.map.ranges.len()) as u32));
@@ -88,8 +89,8 @@ impl Reading {
         Reading { map, runtime, leaf: operand.leaf }.simplified()
     }
 
-    /// Returns the reading in canonical form. The map is simplified, and unused range and runtime
-    /// variables are removed. Returns `None` if the domain is empty.
+    /// Returns the reading in canonical form. Simplifies the map, and removes unused range and
+    /// runtime variables. Returns `None` if the domain is empty.
     pub fn simplified(mut self) -> Option<Reading> {
         self.map = self.map.simplify();
         if self.map.is_known_empty() {

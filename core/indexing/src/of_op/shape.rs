@@ -103,9 +103,9 @@ pub(super) fn reshaped(from: &[i64], to: &[i64]) -> Result<Reading, Reason> {
 }
 
 /// Converts `index`, an index in an array with dimensions `from`, to the index in an array with
-/// dimensions `to`. Both arrays are row-major and have equally many elements. Runs of dimensions
-/// that have equally many elements are handled separately. With separate runs, the expressions
-/// remain small.
+/// dimensions `to`. Both arrays are row-major and have equally many elements. If a run of
+/// dimensions in `from` has as many elements as a run in `to`, the function converts these runs
+/// separately, so that the expressions remain small.
 fn in_runs(index: &[Expr], from: &[i64], to: &[i64]) -> Vec<Expr> {
     if from.contains(&0) || to.contains(&0) {
         return vec![Expr::constant(0); to.len()];

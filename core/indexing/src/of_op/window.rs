@@ -63,7 +63,7 @@ fn under_window(
 /// Returns how a select-and-scatter reads an operand. The first half of the range variables
 /// enumerates the windows that may cover the element. The source has one value per window. Operand
 /// 0 is read at all elements under each window. The second half of the range variables enumerates
-/// these elements. The initial value is a scalar.
+/// the elements under a window. The initial value is a scalar.
 pub(super) fn select_and_scatter(site: Site, operand: usize, window: &Window) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand > 1 {

@@ -9,8 +9,8 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Reads the attributes of an instruction. Without a dictionary, the instruction has no
-    /// attributes.
+    /// Reads the attributes of an instruction. If the instruction has no dictionary, the list of
+    /// attributes is empty.
     pub fn new(instruction: &Instruction) -> Self {
         let text = instruction.extra.as_ref().and_then(|extra| extra.backend_config.as_deref()).unwrap_or("");
         let inner = text.trim().trim_start_matches('{').trim_end_matches('}');

@@ -10,7 +10,7 @@ use crate::number::Complex;
 use crate::operands::Operands;
 use crate::value::Value;
 
-/// One call: attributes, operands, and the element types of the results.
+/// One call of a LAPACK function: its attributes, operands and result shapes.
 struct Call<'a> {
     attributes: &'a Attributes,
     operands: &'a Operands,
@@ -96,7 +96,7 @@ impl Call<'_> {
         if a.rows == a.columns { Ok(()) } else { malformed("the matrix must be square") }
     }
 
-    /// Computes Cholesky factors. Results: factor, status.
+    /// Computes Cholesky factors. `potrf` returns the factor and the status.
     fn potrf(&self) -> Outcome<Value> {
         let lower = self.attributes.letter("uplo")? == 'L';
         self.batched(&[2, 0], |_, a| {
@@ -106,7 +106,8 @@ impl Call<'_> {
         })
     }
 
-    /// Computes LU factorisations. Results: factors, pivots (numbered from 1), status.
+    /// Computes LU factorisations. `getrf` returns the factors, the pivots (numbered from 1) and
+    /// the status.
     fn getrf(&self) -> Outcome<Value> {
         self.batched(&[2, 1, 0], |_, a| {
             let lu = linalg::lu_factor(a);
@@ -129,7 +130,7 @@ impl Call<'_> {
         linalg::triangular_solve(self.operands.array(0)?, self.operands.array(1)?, form).map(Value::from)
     }
 
-    /// Computes QR factorisations. Results: factors, taus.
+    /// Computes QR factorisations. `geqrf` returns the factors and the taus.
     fn geqrf(&self) -> Outcome<Value> {
         self.batched(&[2, 1], |_, a| {
             let (factors, taus) = linalg::qr_factor(a);
@@ -137,8 +138,9 @@ impl Call<'_> {
         })
     }
 
-    /// Computes QR factorisations with column pivoting. Operands: matrix, mask. Columns with a
-    /// non-zero mask come first. Results: factors, order of the columns (numbered from 1), taus.
+    /// Computes QR factorisations with column pivoting. The operands are a matrix and a mask of its
+    /// columns. Columns with a non-zero mask come first. `geqp3` returns the factors, the order of
+    /// the columns (numbered from 1) and the taus.
     fn geqp3(&self) -> Outcome<Value> {
         let fixed = self.operands.array(1)?.ints()?;
         self.batched(&[2, 1, 1], |b, a| {
@@ -150,8 +152,8 @@ impl Call<'_> {
         })
     }
 
-    /// Computes the unitary factors of QR factorisations. Operands: factors, taus. Result: the
-    /// unitary factor.
+    /// Computes the unitary factors of QR factorisations. `orgqr` reads the factors and the taus,
+    /// and returns the unitary factor.
     fn orgqr(&self) -> Outcome<Value> {
         let taus = self.operands.array(1)?;
         let count = taus.dims.last().copied().unwrap_or(0);
@@ -164,9 +166,9 @@ impl Call<'_> {
         })
     }
 
-    /// Solves tridiagonal systems. Operands: lower, main and upper diagonal, right-hand sides.
-    /// Results: the overwritten diagonals, the solution, status. JAX pads the outer diagonals to
-    /// full length.
+    /// Solves tridiagonal systems. `gtsv` reads the lower, main and upper diagonal and the
+    /// right-hand sides. `gtsv` returns the overwritten diagonals, the solution and the status. JAX
+    /// pads the lower and the upper diagonal to full length.
     fn gtsv(&self) -> Outcome<Value> {
         let right = self.operands.array(3)?;
         let [lower, main, upper] = [0, 1, 2].map(|i| self.operands.array(i).and_then(|d| Ok((d, d.to_complex()?))));
@@ -190,8 +192,8 @@ impl Call<'_> {
         self.stacked(&batch_dims(right), &[1, 1, 1, 2, 0], &parts)
     }
 
-    /// Computes eigenvalues of symmetric or Hermitian matrices. Results: eigenvectors as columns,
-    /// eigenvalues in ascending order, status.
+    /// Computes eigenvalues of symmetric or Hermitian matrices. `syevd` returns the eigenvectors as
+    /// columns, the eigenvalues in ascending order, and the status.
     fn syevd(&self) -> Outcome<Value> {
         let lower = self.attributes.letter("uplo")? == 'L';
         let epsilon = self.epsilon()?;
@@ -206,8 +208,8 @@ impl Call<'_> {
         })
     }
 
-    /// Reduces symmetric or Hermitian matrices to tridiagonal form. Results: reflectors, main
-    /// diagonal, off diagonal, taus, status.
+    /// Reduces symmetric or Hermitian matrices to tridiagonal form. `sytrd` returns the reflectors,
+    /// the main diagonal, the off diagonal, the taus and the status.
     fn sytrd(&self) -> Outcome<Value> {
         let lower = self.attributes.letter("uplo")? == 'L';
         self.batched(&[2, 1, 1, 1, 0], |_, a| {
@@ -217,9 +219,9 @@ impl Call<'_> {
         })
     }
 
-    /// Computes singular value decompositions. Results: remainder of the matrix (zeros here),
-    /// singular values, left vectors, adjoint of the right vectors, status. The result shapes
-    /// determine the number of vectors.
+    /// Computes singular value decompositions. `gesdd` returns the remainder of the matrix (zeros
+    /// here), the singular values, the left vectors, the adjoint of the right vectors, and the
+    /// status. The result shapes determine the number of singular vectors.
     fn gesdd(&self) -> Outcome<Value> {
         let dims_from_end = |index: usize, back: usize| -> Outcome<usize> {
             let dims = &self.result(index)?.dims;
@@ -240,8 +242,8 @@ impl Call<'_> {
         })
     }
 
-    /// Reduces matrices to Hessenberg form. Results: Hessenberg form (with the reflectors' tails
-    /// below), taus, status.
+    /// Reduces matrices to Hessenberg form. `gehrd` returns the Hessenberg form (with the
+    /// reflectors' tails below), the taus and the status.
     fn gehrd(&self) -> Outcome<Value> {
         let low = self.attributes.integer("low")?;
         let high = self.attributes.integer("high")?;
@@ -257,8 +259,9 @@ impl Call<'_> {
         })
     }
 
-    /// Computes eigenvalues of general matrices. Results: eigenvalues (for real matrices, real and
-    /// imaginary parts as separate results), left and right eigenvectors, status.
+    /// Computes eigenvalues of general matrices. `geev` returns the eigenvalues (for real matrices,
+    /// real and imaginary parts as separate results), the left and right eigenvectors, and the
+    /// status.
     fn geev(&self) -> Outcome<Value> {
         let real = self.operands.array(0)?.ty.is_float();
         let vectors = |name: &str| Ok(self.attributes.letter(name)? == 'V');
@@ -286,9 +289,9 @@ impl Call<'_> {
         })
     }
 
-    /// Computes Schur forms. Results: triangular factor, unitary factor, eigenvalues (for real
-    /// matrices, real and imaginary parts as separate results), number of sorted eigenvalues,
-    /// status.
+    /// Computes Schur forms. `gees` returns the triangular factor, the unitary factor, the
+    /// eigenvalues (for real matrices, real and imaginary parts as separate results), the number of
+    /// sorted eigenvalues, and the status.
     fn gees(&self) -> Outcome<Value> {
         if self.attributes.letter("sort")? != 'N' {
             return unsupported("a sorted Schur form");

@@ -1,4 +1,5 @@
-//! `custom-call`, with the targets that JAX emits for one device.
+//! Evaluates `custom-call`, with the targets that JAX emits for one device and for manual
+//! computations.
 
 mod attributes;
 mod lapack;

@@ -51,7 +51,7 @@ impl<'k> Machine<'k> {
     }
 
     /// Returns the memory position that two operands describe. Operand `first` is a pointer; the
-    /// next operand is an offset from the pointer in elements.
+    /// next operand is an offset from the pointer, counted in elements.
     fn place<'f>(&self, frame: &'f Frame<'k>, op: &'k Operation, first: usize) -> Done<Place<'f>> {
         let moved = match (op.kind, op.regions.first()) {
             (OpKind::Load, _) => op.result(),
@@ -99,8 +99,8 @@ impl<'k> Machine<'k> {
         Ok(Vec::new())
     }
 
-    /// Replaces an element by the result of the operation's region. The region takes the old
-    /// element.
+    /// Replaces an element by the result of the operation's region. The region receives the old
+    /// element as its argument.
     fn update(&mut self, frame: &mut Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
         let block = self.block;
         let _alone = block.updating();
@@ -125,7 +125,7 @@ impl Place<'_> {
         self.memory.write(self.at, self.element, words).map_err(|reason| undefined(op, reason))
     }
 
-    /// Returns the position that is this number of elements further on.
+    /// Returns the position that is `elements` elements after this position.
     fn after(&self, elements: i64) -> Place<'_> {
         Place { at: self.at.wrapping_add(elements.wrapping_mul(self.element.byte_size() as i64)), ..*self }
     }
@@ -201,8 +201,8 @@ pub(super) fn tile_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     before.iter().enumerate().map(sum_of).collect()
 }
 
-/// Multiplies each word of one operand by the corresponding word of the other, element by element,
-/// and adds the products to one sum per word.
+/// Multiplies corresponding elements of two operands. For each word of the operands, adds the
+/// products of the word's elements to one sum.
 pub(super) fn word_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     let element = frame.element(op.operands[2]);
     let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());

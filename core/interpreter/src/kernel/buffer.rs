@@ -6,11 +6,11 @@ use fusebox_core::ir::Scalar;
 
 use super::word::unsigned;
 
-/// Value of every byte that no thread has written. Numbers that consist of these bytes are large
-/// and not valid results.
+/// Value of every byte that no thread has written. Numbers that consist of unwritten bytes are
+/// large, and are not valid results.
 const UNWRITTEN: u8 = 0xa5;
 
-/// Bytes in memory. Clones refer to the same bytes.
+/// Bytes in memory. Clones of a buffer refer to the same bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer(Arc<Mutex<Vec<u8>>>);
 

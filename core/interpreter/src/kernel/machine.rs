@@ -180,8 +180,8 @@ impl<'k> Machine<'k> {
         }
     }
 
-    /// Executes the body at all points that the map's constraints allow. The map's range variables
-    /// vary; the operands fix the other variables.
+    /// Executes the body at all points that the map's constraints allow. The loop varies the map's
+    /// range variables; the operands fix all other variables.
     fn indexed_loop(&mut self, frame: &mut Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
         let map = map(op)?;
         let (indices, state) = op.operands.split_at(map.dims.len() + map.runtime.len());
@@ -203,7 +203,7 @@ impl<'k> Machine<'k> {
         state
     }
 
-    /// Combines this thread's values with the values of a higher lane. Repeats this step with
+    /// Combines this thread's values with the values of a higher lane. Repeats the combination with
     /// smaller distances between the two lanes. The first distance is `max_distance`; each further
     /// distance is half of the previous one, down to 1.
     fn reduce_over_lanes(&mut self, frame: &mut Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
@@ -218,8 +218,8 @@ impl<'k> Machine<'k> {
         Ok(values)
     }
 
-    /// Returns the values of the lane that is `distance` lanes higher. If no such lane exists,
-    /// returns the thread's own values.
+    /// Returns the values of the lane that is `distance` lanes above the thread's own lane. If the
+    /// higher lane does not exist, returns the thread's own values.
     fn of_lane(&self, values: Vec<Value>, distance: usize) -> Done<Vec<Value>> {
         let (brought, lane) = self.block.exchange(self.thread, values)?;
         Ok(brought.get(lane + distance).filter(|it| !it.is_empty()).unwrap_or(&brought[lane]).clone())

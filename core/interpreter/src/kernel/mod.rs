@@ -1,6 +1,6 @@
 //! An interpreter of kernels at any stage of the kernel IR. The interpreter executes the functions
-//! operation by operation, without generating code. The threads of a block run concurrently, the
-//! blocks one after the other.
+//! operation by operation, without generating code. The threads of a block run concurrently; the
+//! blocks run one after the other.
 //!
 //! ```text
 //! machine   functions, regions, control flow    value     operands and results of operations
@@ -37,13 +37,14 @@ pub struct Launch {
     pub threads: u32,
     /// Number of lanes in a warp.
     pub warp: u32,
-    /// Whether to check the promises of operations about their operands (no overflow, alignment).
+    /// Whether the interpreter checks what operations promise about their operands: no overflow,
+    /// sufficient alignment.
     pub keeps_promises: bool,
     /// The time limit.
     pub limit: Duration,
 }
 
-/// A reason why a kernel has no result.
+/// A reason why the interpreter cannot compute a kernel's result.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum KernelFault {
     /// The kernel has undefined behaviour.
@@ -51,7 +52,8 @@ pub enum KernelFault {
     Undefined {
         /// The operation.
         operation: &'static str,
-        /// Position of the operation in a text, or the HLO instruction that the operation computes.
+        /// Origin of the operation: the HLO instruction that it computes, or a position in a text
+        /// or in Rust code.
         place: String,
         /// The undefined behaviour.
         message: String,
@@ -77,7 +79,7 @@ const STACK: usize = 64 << 20;
 /// outputs. Returns the contents of the buffers after the execution.
 ///
 /// # Errors
-/// Returns the reason why there is no result.
+/// Returns the reason why the execution has no result.
 pub fn execute(
     functions: &[Function],
     entry: &str,

@@ -1,4 +1,5 @@
-//! Cooperation of the threads of a block: barriers, exchanges of values, common tiles.
+//! Cooperation of the threads of a block: barriers, exchanges of values, and tiles that all threads
+//! share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,14 +18,14 @@ pub(super) struct Block {
     end: Instant,
     all: Meeting,
     warps: Vec<Meeting>,
-    /// Tiles, indexed by the address of the operation that allocates them.
+    /// The block's tiles, indexed by the host address of the operation that allocates the tile.
     tiles: Mutex<HashMap<usize, Buffer>>,
     /// Lock that a thread holds while it updates an element.
     updates: Mutex<()>,
 }
 
-/// The values that each thread passes to an exchange, indexed by the thread's number in the
-/// meeting.
+/// The values that each thread passes to an exchange, indexed by the thread's number among the
+/// threads of the [`Meeting`].
 type Brought = Arc<Vec<Vec<Value>>>;
 
 /// A synchronisation point of several threads.
@@ -38,7 +39,7 @@ struct Attendance {
     /// Threads that have not finished.
     running: usize,
     waiting: usize,
-    /// Number of completed meetings.
+    /// Number of times that all running threads have arrived.
     turn: u64,
     bringing: Vec<Vec<Value>>,
     brought: Brought,
@@ -62,13 +63,15 @@ impl Block {
         if Instant::now() < self.end { Ok(()) } else { Err(KernelFault::TooLong(self.launch.limit)) }
     }
 
-    /// Returns the tile that an operation allocates. All threads of the block get the same tile.
+    /// Returns the tile that an operation allocates. Returns the same tile to all threads of the
+    /// block.
     pub(super) fn tile(&self, operation: &Operation, bytes: usize) -> Buffer {
         let mut tiles = locked(&self.tiles);
         tiles.entry(std::ptr::from_ref(operation).addr()).or_insert_with(|| Buffer::unwritten(bytes)).clone()
     }
 
-    /// Returns a lock. While the caller holds the lock, other threads cannot update elements.
+    /// Returns a lock. While the caller holds the returned lock, other threads cannot update
+    /// elements.
     pub(super) fn updating(&self) -> MutexGuard<'_, ()> {
         locked(&self.updates)
     }
@@ -86,7 +89,7 @@ impl Block {
         Ok((self.warps[(thread / warp) as usize].exchange(lane, values, self)?, lane))
     }
 
-    /// Marks the thread as finished. Other threads no longer wait for this thread.
+    /// Marks the thread as finished. Other threads no longer wait for a finished thread.
     pub(super) fn leave(&self, thread: u32) {
         self.all.leave();
         self.warps[(thread / self.launch.warp.max(1)) as usize].leave();
@@ -120,7 +123,7 @@ impl Meeting {
         self.begin(&mut attendance);
     }
 
-    /// Completes the meeting if all running threads have arrived.
+    /// Lets the waiting threads continue if all running threads have arrived.
     fn begin(&self, attendance: &mut Attendance) {
         if attendance.waiting > 0 && attendance.waiting >= attendance.running {
             let places = attendance.bringing.len();

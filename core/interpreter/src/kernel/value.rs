@@ -7,7 +7,8 @@ use super::buffer::Buffer;
 pub(super) enum Value {
     /// The bits of an integer, an index or a float.
     Word(u128),
-    /// Lanes of a vector, both parts of a complex number, or a tile row by row.
+    /// The lanes of a vector, both parts of a complex number, or the elements of a tile, row by
+    /// row.
     Words(Vec<u128>),
     /// The memory of a tensor, or the memory that a pointer points to.
     Memory(Buffer),

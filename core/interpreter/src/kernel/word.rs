@@ -31,9 +31,9 @@ pub(super) fn signed(word: u128, width: u32) -> i128 {
     (word << unused) as i128 >> unused
 }
 
-/// Applies an operation to one element of each operand. Operands have type `from`, the result has
-/// type `to`. Returns `None` if the operation does not work on single elements. The error describes
-/// why there is no result.
+/// Applies an operation to one element of each operand. The operands have type `from`; the result
+/// has type `to`. Returns `None` if the operation does not work on single elements. An error says
+/// why the operation has no result for these operands.
 pub(super) fn apply(op: &Operation, from: Scalar, to: Scalar, words: &[u128]) -> Option<Result<u128, String>> {
     if op.kind == OpKind::Select {
         return words.get(1..3).map(|chosen| Ok(if words[0] != 0 { chosen[0] } else { chosen[1] }));
@@ -103,7 +103,8 @@ fn of_integers(op: &Operation, width: u32, a: u128, b: u128) -> Option<Result<u1
     Some(Ok(unsigned(word, width)))
 }
 
-/// Compares integers. The array has the order of MLIR's predicates.
+/// Compares integers. The array `all` lists the comparisons in the order of MLIR's integer
+/// predicates.
 fn compares(op: &Operation, [a, b]: [u128; 2], [x, y]: [i128; 2]) -> Option<bool> {
     let all = [a == b, a != b, x < y, x <= y, x > y, x >= y, a < b, a <= b, a > b, a >= b];
     all.get(usize::try_from(op.integer("predicate")?).ok()?).copied()
@@ -118,8 +119,7 @@ pub(super) fn long_product(is_signed: bool, width: u32, a: u128, b: u128) -> Opt
     Some([unsigned(product, width), unsigned(product >> width, width)])
 }
 
-/// Whether the exact result does not fit into the type although the operation has a no-overflow
-/// flag.
+/// Whether the operation has a no-overflow flag, but its exact result does not fit into the type.
 pub(super) fn overflows(op: &Operation, width: u32, words: &[u128]) -> bool {
     let promises = matches!(op.attribute("overflowFlags"), Some(Attribute::Raw(flags)) if flags.contains("nsw"));
     let &[a, b] = words else { return false };
@@ -163,9 +163,10 @@ fn fused(float: Float, x: f64, y: f64, z: f64) -> f64 {
     if float == Float::F32 { f64::from((x as f32).mul_add(y as f32, z as f32)) } else { x.mul_add(y, z) }
 }
 
-/// Compares floats. The arrays have the order of MLIR's predicates. The ordered predicates come
-/// first: always false, six comparisons that are false if an operand is NaN, and a test that no
-/// operand is NaN. The unordered predicates follow.
+/// Compares floats. The arrays `ordered` and `unordered` list the comparisons in the order of
+/// MLIR's float predicates. MLIR's ordered predicates come first: always false, six comparisons
+/// that are false if an operand is NaN, and a test that no operand is NaN. MLIR's unordered
+/// predicates follow the ordered predicates.
 fn compares_floats(op: &Operation, x: f64, y: f64) -> Option<bool> {
     let number = usize::try_from(op.integer("predicate")?).ok()?;
     let is_ordered = !x.is_nan() && !y.is_nan();
@@ -234,7 +235,7 @@ fn function(kind: OpKind, x: f64) -> Option<f64> {
     })
 }
 
-/// Returns the operation that a reduction of lanes repeats.
+/// Returns the operation by which a reduction combines two lanes.
 pub(super) fn combination(by: Combination, is_float: bool) -> OpKind {
     match by {
         Combination::Add if is_float => OpKind::AddF,

@@ -158,7 +158,7 @@ fn left_triangular_vectors(t: &Matrix) -> Matrix {
 }
 
 /// Returns `gap`, the difference of two eigenvalues. If the eigenvalues are nearly equal, returns
-/// the smallest significant number instead.
+/// the smallest number that is significant next to the largest element of `t`.
 fn nonzero(gap: Complex, t: &Matrix) -> Complex {
     let norm = t.elements().iter().fold(0f64, |m, z| m.max(z.abs()));
     let least = (f64::EPSILON * norm).max(f64::MIN_POSITIVE);
@@ -187,8 +187,8 @@ fn pair_up(values: &mut [Complex]) -> Vec<usize> {
     order
 }
 
-/// Removes rounding errors: makes eigenvalues and eigenvectors exactly real or exactly conjugate if
-/// exact arithmetic would make them so.
+/// Removes rounding errors. Eigenvalues and eigenvectors that are real or conjugate in exact
+/// arithmetic become exactly real or exactly conjugate.
 fn make_real(right: &mut Matrix, left: &mut Matrix, values: &mut [Complex]) {
     let norm = values.iter().fold(0f64, |m, z| m.max(z.abs()));
     let mut k = 0;

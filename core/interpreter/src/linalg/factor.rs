@@ -4,7 +4,7 @@ use super::Matrix;
 use crate::number::{Complex, LongSum};
 
 /// Computes the Cholesky factor in one triangle and leaves the other triangle unchanged. If a
-/// leading minor is not positive, the factorisation stops. The second result is then the order of
+/// leading minor is not positive, the factorisation stops, and the second result is the order of
 /// this minor, counted from 1.
 pub(crate) fn cholesky_factor(a: Matrix, lower: bool) -> (Matrix, Option<usize>) {
     if !lower {

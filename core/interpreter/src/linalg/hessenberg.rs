@@ -4,9 +4,9 @@ use super::Matrix;
 use super::householder::{apply_left, apply_right, reflector};
 use crate::number::Complex;
 
-/// Computes `Qᴴ A Q` with zeros below the first subdiagonal in rows and columns `low..high`. The
-/// reflectors' tails are stored in place of these zeros. The second result contains the taus of the
-/// reflectors.
+/// Computes `Qᴴ A Q` with zeros below the first subdiagonal in rows and columns `low..high`. Below
+/// the first subdiagonal, the first result stores the reflectors' tails instead of zeros. The
+/// second result contains the taus of the reflectors.
 pub(crate) fn hessenberg(mut a: Matrix, low: usize, high: usize) -> (Matrix, Vec<Complex>) {
     let n = a.rows;
     let mut taus = vec![Complex::ZERO; n.saturating_sub(1)];

@@ -25,7 +25,7 @@ pub(super) fn reflector(alpha: Complex, x: &[Complex]) -> Reflector {
 }
 
 /// Multiplies a part of a matrix from the left by `I - factor v vᴴ`, where `v = (1, tail)`. The
-/// part consists of the rows from `row` on, in the columns `columns`.
+/// multiplied part consists of the rows from `row` on, in the columns `columns`.
 pub(super) fn apply_left(
     a: &mut Matrix,
     tail: &[Complex],
@@ -47,7 +47,7 @@ pub(super) fn apply_left(
 }
 
 /// Multiplies a part of a matrix from the right by `I - factor v vᴴ`, where `v = (1, tail)`. The
-/// part consists of the columns from `column` on, in the rows `rows`.
+/// multiplied part consists of the columns from `column` on, in the rows `rows`.
 pub(super) fn apply_right(
     a: &mut Matrix,
     tail: &[Complex],
@@ -85,7 +85,8 @@ fn qr_step(a: &mut Matrix, j: usize) -> Complex {
 }
 
 /// Computes a QR factorisation with column pivoting. `fixed` (from LAPACK's jpvt) marks columns
-/// that come first. Returns the factors, the order of the columns (numbered from 0), and the taus.
+/// that the pivoting puts first. Returns the factors, the order of the columns (numbered from 0),
+/// and the taus.
 pub(crate) fn qr_factor_pivoted(mut a: Matrix, fixed: &[bool]) -> (Matrix, Vec<usize>, Vec<Complex>) {
     let mut order: Vec<usize> = (0..a.columns).collect();
     let mut leading = 0;

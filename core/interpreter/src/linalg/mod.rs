@@ -28,8 +28,8 @@ use crate::error::{Outcome, ensure};
 use crate::number::Complex;
 use crate::value::Array;
 
-/// Evaluates `cholesky`. The factor has zeros in the other triangle. If the matrix has no factor,
-/// the result is NaN.
+/// Evaluates `cholesky`. The result holds the factor in one triangle and zeros in the other. If the
+/// matrix has no factor, the result is NaN.
 pub(crate) fn cholesky(x: &Array, lower: bool) -> Outcome<Array> {
     let factors = matrices(x)?.into_iter().map(|a| {
         ensure!(a.rows == a.columns, "cholesky of a matrix that is not square");

@@ -6,13 +6,13 @@ use super::hessenberg::hessenberg;
 use super::householder::unitary_below;
 use crate::number::{Complex, complex};
 
-/// Number of steps without a new eigenvalue after which one step uses exceptional shifts. If there
-/// is still no new eigenvalue, this repeats after every further group of as many steps.
+/// Number of QR steps in a group. While no new eigenvalue is found, the last step of each group
+/// uses exceptional shifts.
 const PATIENCE: usize = 10;
 
 /// The real Schur form `A = Q T Qᵀ` with orthogonal `Q`. `T` has blocks of one or two rows on its
-/// diagonal. A block of two rows has equal diagonal elements, and its other elements have opposite
-/// signs.
+/// diagonal. In a block of two rows, the diagonal elements are equal, and the other two elements
+/// have opposite signs.
 pub(crate) struct RealSchur {
     pub t: Matrix,
     pub q: Matrix,
@@ -88,9 +88,9 @@ impl Rows {
         self.at(row, row - 1).abs() <= f64::EPSILON * scale
     }
 
-    /// Performs one step on the rows and columns from `start` to `last`. The shifts are the
-    /// eigenvalues of the block that the last two rows form. If `is_made_up` is set, the step uses
-    /// exceptional shifts instead.
+    /// Performs one QR step on the rows and columns from `start` to `last`. The shifts are the
+    /// eigenvalues of the block that the last two rows form. If `is_made_up` is set, the QR step
+    /// uses exceptional shifts instead of eigenvalues.
     fn double_step(&mut self, start: usize, last: usize, is_made_up: bool) {
         let (sum, product) = if is_made_up {
             let size = self.at(last, last - 1).abs() + self.at(last - 1, last - 2).abs();
@@ -136,8 +136,8 @@ impl Rows {
         }
     }
 
-    /// If the eigenvalues of a block of two rows are real, makes the block triangular. Otherwise
-    /// makes the block's diagonal elements equal.
+    /// If the eigenvalues of a block of two rows are real, makes the block triangular. If the
+    /// eigenvalues are not real, makes the block's diagonal elements equal.
     fn standardise(&mut self, first: usize) {
         let second = first + 1;
         let (a, b) = (self.at(first, first), self.at(first, second));

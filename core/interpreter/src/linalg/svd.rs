@@ -75,8 +75,8 @@ fn rotate(a: &mut Matrix, p: usize, q: usize, cosine: f64, sine: f64, phase: Com
     }
 }
 
-/// Returns a unitary matrix whose first columns are the columns of `left`. Columns of `left` that
-/// are zero are replaced.
+/// Returns a unitary matrix whose first columns are the columns of `left`. Replaces columns of
+/// `left` that are zero.
 fn completed(left: &Matrix) -> Matrix {
     let (factors, taus) = qr_factor(left.clone());
     let square = factors.resized(factors.rows, factors.rows);

@@ -17,7 +17,8 @@ pub(crate) struct TridiagonalForm {
     pub taus: Vec<Complex>,
 }
 
-/// Reduces a Hermitian matrix to tridiagonal form. Reads only the lower (or upper) triangle.
+/// Reduces a Hermitian matrix to tridiagonal form. Reads only the lower triangle if `lower` is set,
+/// else only the upper triangle.
 pub(crate) fn tridiagonal_form(a: &Matrix, lower: bool) -> TridiagonalForm {
     if lower {
         return reduce_lower(a);
@@ -62,8 +63,9 @@ pub(crate) struct SymmetricEigen {
     pub converged: bool,
 }
 
-/// Computes eigenvalues and eigenvectors of a Hermitian matrix. Reads only the lower (or upper)
-/// triangle. `epsilon` is the relative precision at which the iteration stops.
+/// Computes eigenvalues and eigenvectors of a Hermitian matrix. Reads only the lower triangle if
+/// `lower` is set, else only the upper triangle. `epsilon` is the relative precision at which the
+/// iteration stops.
 pub(crate) fn symmetric_eigen(a: &Matrix, lower: bool, epsilon: f64) -> SymmetricEigen {
     let form = if lower { reduce_lower(a) } else { reduce_lower(&a.reversed()) };
     let mut vectors = unitary_below(&form.factors, &form.taus);
@@ -79,7 +81,8 @@ pub(crate) fn symmetric_eigen(a: &Matrix, lower: bool, epsilon: f64) -> Symmetri
     SymmetricEigen { values: iteration.d, vectors: iteration.z, converged }
 }
 
-/// State of the iteration: the diagonals of the tridiagonal matrix, and the vectors so far.
+/// State of the iteration: the diagonals of the tridiagonal matrix, and the eigenvectors computed
+/// so far.
 struct Iteration {
     d: Vec<f64>,
     e: Vec<f64>,
@@ -120,15 +123,15 @@ impl Iteration {
         self.e[m].abs() <= self.d[m].abs().sqrt() * self.d[m + 1].abs().sqrt() * self.epsilon
     }
 
-    /// Whether the off-diagonal element between `m` and `m + 1` is negligible.
+    /// Whether the off-diagonal element between rows `m` and `m + 1` is negligible.
     fn negligible(&self, m: usize) -> bool {
         let bound = self.epsilon * self.epsilon * self.d[m].abs() * self.d[m + 1].abs();
         self.e[m] * self.e[m] <= bound + f64::from(f32::MIN_POSITIVE) * f64::MIN_POSITIVE
     }
 
-    /// If `first <= last`, performs QL iteration on rows `first..=last`. Otherwise performs QR
-    /// iteration on rows `last..=first`. Eigenvalues converge at row `first`. Returns whether the
-    /// iteration converges.
+    /// If `first <= last`, performs QL iteration on rows `first..=last`. If `first > last`,
+    /// performs QR iteration on rows `last..=first`. Eigenvalues converge at row `first`. Returns
+    /// whether the iteration converges.
     fn solve(&mut self, first: usize, last: usize) -> bool {
         let (mut solved, length) = (0, first.abs_diff(last) + 1);
         while solved < length {
@@ -185,7 +188,7 @@ impl Iteration {
         self.e[between(count - 1)] = g;
     }
 
-    /// Solves the block of rows `i` and `i + 1`.
+    /// Diagonalises the block of rows `i` and `i + 1`.
     fn two_by_two(&mut self, i: usize) {
         let (larger, smaller, c, s) = eigen_two_by_two(self.d[i], self.e[i], self.d[i + 1]);
         self.rotate(i, c, s);
@@ -228,7 +231,7 @@ fn rotation(f: f64, g: f64) -> (f64, f64, f64) {
 }
 
 /// Returns the two eigenvalues of `((a, b), (b, c))`, then the unit eigenvector of the first
-/// eigenvalue. The first eigenvalue has the larger absolute value.
+/// eigenvalue. The first returned eigenvalue has the larger absolute value.
 fn eigen_two_by_two(a: f64, b: f64, c: f64) -> (f64, f64, f64, f64) {
     let (sum, difference, twice) = (a + c, a - c, b + b);
     let root = difference.hypot(twice);

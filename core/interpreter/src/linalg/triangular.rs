@@ -6,7 +6,7 @@ use super::Matrix;
 use crate::error::{Outcome, ensure};
 use crate::number::{Complex, LongSum};
 
-/// The form of a triangular system.
+/// The variant of a triangular system: side, triangle, diagonal and operation.
 #[derive(Clone, Copy)]
 pub(crate) struct TriangularForm {
     /// Whether the system is `op(a) x = b` rather than `x op(a) = b`.

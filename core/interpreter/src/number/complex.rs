@@ -1,4 +1,4 @@
-//! Complex numbers in `f64`. The caller rounds the parts to the element type.
+//! Complex numbers in `f64`. The caller rounds the real and imaginary parts to the element type.
 
 use fusebox_core::hlo::{BinaryOp, Comparison};
 
@@ -75,7 +75,7 @@ impl Complex {
         complex(self.re * factor, self.im * factor)
     }
 
-    /// Divides. Zero and infinite divisors follow Annex G of the C standard.
+    /// Divides. For zero and infinite divisors, the quotient follows Annex G of the C standard.
     pub fn divide(self, z: Complex) -> Complex {
         let exponent = scale_exponent(z);
         let (c, d) = (libm::scalbn(z.re, -exponent), libm::scalbn(z.im, -exponent));
@@ -324,7 +324,7 @@ impl Complex {
         complex(re, HALF * (2.0 * y).atan2((1.0 - x) * (1.0 + x) - y * y))
     }
 
-    /// Computes `self^z`. The result is 1 if `z` is 0 or `self` is 1. Zero to a positive real power
+    /// Computes `self^z`. The power is 1 if `z` is 0 or `self` is 1. Zero to a positive real power
     /// is 0.
     fn power(self, z: Complex) -> Complex {
         if z == Complex::default() || self == Complex::ONE {
@@ -343,8 +343,8 @@ impl Complex {
     }
 }
 
-/// Returns the exponent of the larger part: dividing by this power of two brings the part near 1.
-/// Returns 0 for zero, infinities and NaN.
+/// Returns the binary exponent of the larger part of `z`. Dividing this part by 2 to the power of
+/// the exponent gives a number near 1. Returns 0 for zero, infinities and NaN.
 fn scale_exponent(z: Complex) -> i32 {
     let larger = z.re.abs().max(z.im.abs());
     if larger == 0.0 || !larger.is_finite() { 0 } else { libm::ilogb(larger) }

@@ -67,8 +67,8 @@ fn int_to_float(from: ElementType, to: ElementType, x: i64) -> f64 {
     if negative { round(to, signed) } else { signed }
 }
 
-/// Converts an integer to `f64` and sets the last bit if other bits were cut off. A second rounding
-/// to a narrower type is then correct.
+/// Converts an integer to `f64`, and sets the last bit of the mantissa if the conversion cuts off
+/// non-zero bits. Rounding the result to a narrower type then equals rounding the integer directly.
 fn to_odd(x: u64) -> f64 {
     let excess = 64u32.saturating_sub(53 + x.leading_zeros());
     let kept = x >> excess;
@@ -77,8 +77,8 @@ fn to_odd(x: u64) -> f64 {
 }
 
 /// Reinterprets the elements' bits as another type. If both types have the same width, the
-/// dimensions do not change. Otherwise elements along the last dimension are split or joined, low
-/// bits first.
+/// dimensions do not change. If the widths differ, elements along the last dimension are split or
+/// joined, low bits first.
 pub(crate) fn bitcast(from: ElementType, to: ElementType, data: &Data) -> Outcome<Data> {
     let (from_bits, to_bits) = (from.stored_bits(), to.stored_bits());
     let bytes = encode(from, data);
@@ -91,8 +91,8 @@ pub(crate) fn bitcast(from: ElementType, to: ElementType, data: &Data) -> Outcom
     Ok(decode(to, &repack(&packed, 8, to_bits as usize)))
 }
 
-/// Converts groups of `from` bits to groups of `to` bits. A group of fewer than 8 bits takes a
-/// byte.
+/// Converts groups of `from` bits to groups of `to` bits. Each group of fewer than 8 bits occupies
+/// one byte.
 fn repack(bytes: &[u8], from: usize, to: usize) -> Vec<u8> {
     if from >= 8 && to >= 8 {
         return bytes.to_vec();

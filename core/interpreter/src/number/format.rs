@@ -7,11 +7,13 @@ use fusebox_core::hlo::ElementType;
 enum Special {
     /// Infinities and NaNs have the largest exponent.
     Ieee,
-    /// There are no infinities. All bits of a NaN are ones, except the sign. Overflow gives NaN.
+    /// The format has no infinities. All bits of a NaN are ones, except the sign. Overflow gives
+    /// NaN.
     Nan,
-    /// There are no infinities. NaN has the bits of negative zero. Overflow gives NaN.
+    /// The format has no infinities. NaN has the bits of negative zero. Overflow gives NaN.
     NanAtNegativeZero,
-    /// There are neither infinities nor NaN. Overflow saturates. NaN becomes negative zero.
+    /// The format has neither infinities nor NaN. Overflow saturates. A conversion to the format
+    /// turns NaN into negative zero.
     Finite,
     /// All numbers are positive powers of two. All bits of NaN are ones.
     PowerOfTwo,

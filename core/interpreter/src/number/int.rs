@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::{BinaryOp, ElementType, UnaryOp};
 
-/// Wraps to the width of the type. Signed values are stored sign-extended, unsigned ones
-/// zero-extended (`u64` as its bit pattern), and `pred` as 0 or 1.
+/// Wraps to the width of the type. Signed values are stored sign-extended, and unsigned values
+/// zero-extended. A `u64` is stored as its bit pattern, and a `pred` as 0 or 1.
 #[inline]
 pub(crate) fn wrap(ty: ElementType, x: i64) -> i64 {
     if ty == ElementType::Pred {
@@ -13,8 +13,8 @@ pub(crate) fn wrap(ty: ElementType, x: i64) -> i64 {
     if ty.is_signed_integer() { x << unused >> unused } else { ((x as u64) << unused >> unused) as i64 }
 }
 
-/// Returns the smallest and the largest value of the type. For `u64`, returns the largest value of
-/// `i64`.
+/// Returns the smallest and the largest value of the type. For `u64`, returns 0 and the largest
+/// value of `i64`.
 pub(super) fn range(ty: ElementType) -> (i64, i64) {
     let bits = ty.bits();
     if ty.is_signed_integer() {
@@ -75,7 +75,7 @@ pub(super) fn binary(op: BinaryOp, ty: ElementType, a: i64, b: i64) -> Option<i6
     Some(wrap(ty, result))
 }
 
-/// Returns the shift amount if it is less than the width. Amounts are unsigned.
+/// Returns the shift amount if it is less than the width of the type. Amounts are unsigned.
 fn in_width(ty: ElementType, amount: i64) -> Option<u32> {
     let amount = unsigned(ty, amount);
     (amount < u64::from(ty.bits())).then_some(amount as u32)

@@ -1,6 +1,7 @@
 //! Single elements and HLO's elementwise operations on them.
 //!
-//! Operations compute in the widest type and then call [`round`] or [`wrap`] once.
+//! Each operation computes in the widest type of its operands' kind, and then calls [`round`] or
+//! [`wrap`] once.
 
 mod complex;
 mod convert;
@@ -32,7 +33,7 @@ pub(crate) fn round(ty: ElementType, x: f64) -> f64 {
     }
 }
 
-/// Rounds both parts to the complex type.
+/// Rounds the real and the imaginary part of `x` to the precision of the complex type `ty`.
 #[inline]
 pub(crate) fn round_complex(ty: ElementType, x: Complex) -> Complex {
     let part = ty.real_part();

@@ -37,9 +37,9 @@ pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar
     }
 }
 
-/// Rounds the result of an operation to its type. Operations on narrow floats give the results of a
-/// computation in `f32`. The range of `f32` affects only results of type `f8E8M0FNU`. This type has
-/// no zero, so a number that `f32` rounds to 0 becomes NaN.
+/// Rounds the result of an operation to its type. An operation on narrow floats has the result that
+/// a computation in `f32` has. The range of `f32` affects only results of type `f8E8M0FNU`.
+/// `f8E8M0FNU` has no zero, so a number that `f32` rounds to 0 becomes NaN.
 fn round_computed(ty: ElementType, x: f64) -> f64 {
     if ty == ElementType::F8E8M0FNU { round(ty, round(ElementType::F32, x)) } else { round(ty, x) }
 }

@@ -5,10 +5,12 @@ use fusebox_core::hlo::ElementType;
 use super::{float_format, int, round, wrap};
 
 /// Reduces the precision of a number by changing its bits, as XLA defines it. Rounds the mantissa
-/// to even. Then replaces a number whose exponent is above the range by infinity, and a number
-/// whose exponent is below the range by zero. NaN remains NaN even if the mantissa has no bits.
+/// to even. After this rounding, replaces a number whose exponent is above the reduced range by
+/// infinity, and a number whose exponent is below the reduced range by zero. NaN remains NaN even
+/// if the mantissa has no bits.
 ///
-/// Types of at most 8 bits are reduced as `f32`, because some of them have no infinities.
+/// Numbers of types with at most 8 bits are reduced as `f32`, because some of these types have no
+/// infinities.
 pub(crate) fn reduce_precision(ty: ElementType, exponent_bits: u32, mantissa_bits: u32, x: f64) -> f64 {
     if ty.bits() <= 8 {
         return round(ty, reduce_precision(ElementType::F32, exponent_bits, mantissa_bits, x));
@@ -41,8 +43,8 @@ pub(crate) fn reduce_precision(ty: ElementType, exponent_bits: u32, mantissa_bit
 }
 
 /// Rounds `x` to an integer. Rounds away from zero with a probability equal to the fraction of `x`,
-/// and towards zero otherwise. The direction is away from zero if the fraction, scaled to the range
-/// of the random number, exceeds the random number.
+/// and towards zero otherwise. Rounds away from zero if the fraction, scaled to the range of the
+/// random number, exceeds the random number.
 pub(crate) fn stochastic_convert(to: ElementType, random_bits: u32, x: f64, random: i64) -> i64 {
     let (min, max) = int::range(to);
     if x.is_nan() {

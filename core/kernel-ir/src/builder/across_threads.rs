@@ -6,14 +6,14 @@
 //! more warps   as above to the barrier ─> each lane reads one part ─> then as for one warp
 //! ```
 //!
-//! Each tile is written once before the barrier and read only after the barrier. Tiles therefore
-//! need no second barrier.
+//! The threads write each shared-memory tile once before the barrier, and read the tile only after
+//! the barrier. A tile therefore needs no second barrier.
 
 use super::{FunctionBuilder, IntPredicate, Subgraph, Type, Value};
 use fusebox_indexing::ceil_div;
 
-/// Largest number of warps per group for which every thread itself combines the partial results of
-/// all warps. With more warps, a second shuffle combines the partial results.
+/// Largest number of warps per group with which every thread by itself combines the partial results
+/// of all warps. In a group with more warps, a second shuffle combines the partial results.
 pub const FEW_WARPS: i64 = 8;
 
 /// A division of the threads of a block into groups of adjacent threads. All groups have the same
@@ -22,8 +22,8 @@ pub const FEW_WARPS: i64 = 8;
 pub struct ThreadGroups {
     /// Number of groups in the block.
     pub groups: i64,
-    /// Number of threads per group. In groups of at most one warp, this number is a power of two.
-    /// In larger groups, this number is a multiple of the warp size.
+    /// Number of threads per group. In a group of at most one warp, the number of threads is a
+    /// power of two. In a larger group, the number of threads is a multiple of the warp size.
     pub threads: i64,
     /// Number of threads per warp.
     pub warp: i64,
@@ -168,8 +168,7 @@ impl FunctionBuilder {
 
 /// One list of values per reduction.
 type Values = Vec<Vec<Value>>;
-/// Function that reads the partial results of one warp from a tile. The warp belongs to the
-/// thread's group.
+/// Function that reads the partial results of one warp of the thread's group from a tile.
 type Read<'r> = dyn FnMut(&mut FunctionBuilder, Value) -> Values + 'r;
 
 struct Across<'a> {
@@ -179,8 +178,8 @@ struct Across<'a> {
 }
 
 impl Across<'_> {
-    /// Combines the values of `threads` adjacent threads by shuffles. The first of these threads
-    /// gets the result.
+    /// Combines the values of `threads` adjacent threads by shuffles. The first of the `threads`
+    /// threads receives the result.
     fn shuffled(&self, b: &mut FunctionBuilder, own: Values, threads: i64) -> Values {
         let pairs = self.partials.iter().zip(own);
         pairs.map(|(partial, own)| b.shuffle_reduce(partial.combiner.symbol(), &own, threads / 2)).collect()
@@ -216,7 +215,7 @@ impl Across<'_> {
     }
 
     /// Reads the partial results of the warp whose number equals `lane`. If the group has no warp
-    /// with this number, returns the neutral values.
+    /// number `lane`, returns the neutral values.
     fn part_of_lane(&self, b: &mut FunctionBuilder, lane: Value, read: &mut Read<'_>) -> Values {
         let warps = self.groups.warps();
         if warps == self.groups.warp {

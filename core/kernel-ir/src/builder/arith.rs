@@ -150,8 +150,8 @@ impl FunctionBuilder {
         self.op1(OpKind::CmpF, &[a, b], attributes, ty)
     }
 
-    /// `arith.select`: `on_true` if `condition`, else `on_false`. Both values have the same type,
-    /// which may be any type.
+    /// `arith.select`: `on_true` if `condition`, else `on_false`. `on_true` and `on_false` have the
+    /// same type, which may be any type.
     #[track_caller]
     pub fn select(&mut self, condition: Value, on_true: Value, on_false: Value) -> Value {
         let ty = self.type_of(on_true).clone();

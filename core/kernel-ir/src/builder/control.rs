@@ -28,7 +28,8 @@ impl FunctionBuilder {
         self.op(OpKind::For, &[&[lower, upper, step], state].concat(), Vec::new(), &types, vec![region])
     }
 
-    /// `scf.if`: a branch. Both closures return values of the types `results`.
+    /// `scf.if`: a branch. The closures `on_true` and `on_false` return values of the types
+    /// `results`.
     #[track_caller]
     pub fn scf_if(
         &mut self,
@@ -43,9 +44,9 @@ impl FunctionBuilder {
         self.op(OpKind::If, &[condition], Vec::new(), results, vec![on_true, on_false])
     }
 
-    /// `scf.while`: `before(state)` returns the condition and other values. If the condition holds,
-    /// `after` receives these other values and returns the next state. Otherwise the other values
-    /// are the results of the loop.
+    /// `scf.while`: `before(state)` returns the condition and the values to pass on. If the
+    /// condition holds, `after` receives the passed values and returns the next state. If the
+    /// condition does not hold, the values that `before` passes on are the results of the loop.
     #[track_caller]
     pub fn scf_while(
         &mut self,
@@ -70,9 +71,9 @@ impl FunctionBuilder {
         values.iter().map(|&v| self.type_of(v).clone()).collect()
     }
 
-    /// Records a region whose terminator takes the values that `body` returns. `line` is the line
-    /// of Rust code that requested the region. The builder checks the types of the values when it
-    /// records the operation that owns the region.
+    /// Records a region. The values that `body` returns are the operands of the region's
+    /// terminator. `line` is the line of Rust code that requested the region. The builder checks
+    /// the types of the values when it records the operation that owns the region.
     pub(super) fn ended(
         &mut self,
         arguments: &[Type],

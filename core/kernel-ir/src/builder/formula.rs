@@ -1,8 +1,8 @@
 //! Formulas as Rust expressions that record operations of the kernel IR.
 //!
 //! A [`Term`] is a value together with the [`Formula`] that records operations on the value. The
-//! expression `x * x + 1.0` therefore records a multiplication and an addition. A number literal
-//! takes the type of the other operand.
+//! expression `x * x + 1.0` therefore records a multiplication and an addition. If one operand of
+//! an operator is a number literal, the literal gets the type of the other operand.
 //!
 //! ```
 //! use fusebox_core::builder::{FunctionBuilder, Scalar};
@@ -23,7 +23,7 @@ use super::{Attribute, FloatPredicate, FunctionBuilder, IntPredicate, OpKind, Re
 use crate::Form;
 use crate::operations::table;
 
-/// Returns the integer type with as many bits as `ty`. Returns `index` for `index`.
+/// Returns the integer type with as many bits as `ty`. If `ty` is `index`, returns `index`.
 fn integer_of(ty: Scalar) -> Scalar {
     if ty == Scalar::Index { ty } else { Scalar::Int(ty.bits()) }
 }
@@ -80,11 +80,11 @@ fn part_of(complex: Scalar) -> Scalar {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Abilities {
     /// Whether the target has a fused multiply-add instruction, which rounds only once. All NVIDIA
-    /// GPUs and x86 processors with FMA3 have this instruction.
+    /// GPUs and all x86 processors with FMA3 have a fused multiply-add.
     pub fma: bool,
     /// Whether a branch costs less than the code that it skips. On targets whose threads run in
-    /// lock step, formulas use selects instead, because branches would occupy the few registers
-    /// that can hold conditions.
+    /// lock step, formulas use selects instead of branches, because branches would occupy the few
+    /// registers that can hold conditions.
     pub branches: bool,
     /// Whether the target treats subnormal operands as zeros and replaces subnormal results by
     /// zeros.
@@ -443,17 +443,18 @@ impl<'f, R: Recorder> Term<'f, R> {
     }
 
     /// Evaluates `c[0] + c[1] x + c[2] x² + …` by Horner's rule, which needs the fewest operations.
-    /// Each operation depends on the previous one, so this is fast only if the processor overlaps
-    /// the operations of several lanes or loop iterations.
+    /// In Horner's rule, each operation depends on the previous operation. The evaluation is
+    /// therefore fast only if the processor overlaps the operations of several lanes or loop
+    /// iterations.
     pub fn polynomial(self, coefficients: &[f64]) -> Term<'f, R> {
         self.horner(coefficients.iter().map(|&c| move |x: Term<'f, R>| x.number(c)))
     }
 
     /// Evaluates the same sum as [`polynomial`](Self::polynomial), by Estrin's scheme (1960). Each
-    /// round combines pairs of terms and squares the power of `self`, which costs one more
-    /// multiplication. The longest chain of dependent operations therefore grows only with the
-    /// logarithm of the degree. This scheme is faster if dependences between the operations of one
-    /// element limit the speed.
+    /// round of Estrin's scheme combines pairs of terms, and squares the power of `self` by one
+    /// additional multiplication. The longest chain of dependent operations therefore grows only
+    /// with the logarithm of the polynomial's degree. Estrin's scheme is faster than Horner's rule
+    /// if dependences between the operations of one element limit the speed.
     pub fn polynomial_in_parallel(self, coefficients: &[f64]) -> Term<'f, R> {
         let mut terms: Vec<Term<'f, R>> = coefficients.iter().map(|&c| self.number(c)).collect();
         let mut power = self;
@@ -465,9 +466,9 @@ impl<'f, R: Recorder> Term<'f, R> {
         terms.first().copied().unwrap_or_else(|| self.number(0.0))
     }
 
-    /// Evaluates the polynomial `yes` if `choice` holds, else the polynomial `no`. Both polynomials
-    /// have the same degree. The selection of coefficients takes as many operations as a second
-    /// polynomial, but does not occupy the multipliers.
+    /// Evaluates the polynomial `yes` if `choice` holds, else the polynomial `no`. The polynomials
+    /// `yes` and `no` have the same degree. Selecting the coefficients takes as many operations as
+    /// evaluating a second polynomial, but does not occupy the processor's multipliers.
     pub fn polynomial_by(self, choice: Term<'f, R>, yes: &[f64], no: &[f64]) -> Term<'f, R> {
         let pairs = yes.iter().zip(no);
         self.horner(pairs.map(|(&yes, &no)| move |x: Term<'f, R>| choice.select(yes, x.number(no))))
@@ -516,14 +517,14 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.cmpf(FloatPredicate::Uno, self)
     }
 
-    /// `self ? yes : no`. A literal `yes` takes the type of `no`.
+    /// `self ? yes : no`. If `yes` is a literal, `yes` gets the type of `no`.
     pub fn select(self, yes: impl Operand<'f, R>, no: Term<'f, R>) -> Term<'f, R> {
         let yes = yes.beside(no);
         self.record(OpKind::Select, &[self.id, yes.id, no.id], None, no.ty)
     }
 
-    /// Returns the smaller of `self` and `bound`, or NaN if `self` is NaN. Takes one instruction on
-    /// x86.
+    /// Returns the smaller of `self` and `bound`, or NaN if `self` is NaN. On x86, one instruction
+    /// computes this minimum.
     pub fn at_most(self, bound: impl Operand<'f, R>) -> Term<'f, R> {
         let bound = bound.beside(self);
         self.gt(bound).select(bound, self)

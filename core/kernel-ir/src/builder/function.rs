@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::{Attribute, FastMath, Function, OpKind, Operation, Place, Region, Type, Value, check_operation};
 
-/// The value that a refused operation returns. Operations with this operand report no error, so
-/// that one mistake gives only one error.
+/// The value that a refused operation returns. An operation with this value as an operand reports
+/// no error, so that one mistake causes only one error.
 const POISON: Value = Value(u32::MAX);
 
 /// The operation name in errors that concern the whole function.
@@ -48,8 +48,8 @@ pub struct FunctionBuilder {
     error: Option<BuildError>,
     pub(super) fastmath: FastMath,
     place: Option<Arc<str>>,
-    /// File name of the last recorded location of Rust code. Further operations from the same file
-    /// use this string again.
+    /// File name of the last recorded location of Rust code. The builder reuses this string for
+    /// further operations from the same file.
     file: Option<Arc<str>>,
 }
 
@@ -117,8 +117,8 @@ impl FunctionBuilder {
         self.fastmath = flags;
     }
 
-    /// Sets the name of an HLO instruction. Diagnostics report this name for all operations that
-    /// are recorded after this call.
+    /// Sets the name of an HLO instruction. Diagnostics report the instruction's name for all
+    /// operations that are recorded after this call.
     pub fn set_place(&mut self, instruction: Option<&str>) {
         self.place = instruction.map(Arc::from);
     }
@@ -166,7 +166,8 @@ impl FunctionBuilder {
 
     /// Returns the origin of an operation if the simulator can report faults at the operation. If
     /// [`set_place`](Self::set_place) has set an HLO instruction, the origin is this instruction.
-    /// Otherwise the origin is the line of Rust code that requested the operation.
+    /// If no HLO instruction is set, the origin is the line of Rust code that requested the
+    /// operation.
     fn place_of(&mut self, kind: OpKind, line: &'static Location<'static>) -> Place {
         if !kind.is_reported() {
             return Place::default();
@@ -208,19 +209,20 @@ impl FunctionBuilder {
     /// Creates an empty region and its arguments. The caller fills the region piece by piece
     /// between [`enter`](Self::enter) and [`leave`](Self::leave), then passes it to
     /// [`op`](Self::op). The caller must use the values that the region defines only inside the
-    /// region, because the builder does not check this.
+    /// region. The builder does not check this rule.
     pub fn detached(&mut self, arguments: &[Type]) -> (Region, Vec<Value>) {
         let arguments: Vec<Value> = arguments.iter().map(|ty| self.define(ty.clone())).collect();
         (Region { arguments: arguments.clone(), operations: Vec::new() }, arguments)
     }
 
-    /// Enters a detached region. From now on, the builder appends operations to this region.
+    /// Enters a detached region. After this call, the builder appends operations to the entered
+    /// region.
     pub fn enter(&mut self, region: Region) {
         self.open.push(region);
     }
 
-    /// Leaves the region that was entered last, and returns this region. From now on, the builder
-    /// appends operations to the surrounding region.
+    /// Leaves the region that was entered last, and returns this region. After this call, the
+    /// builder appends operations to the region that surrounds the returned region.
     #[track_caller]
     pub fn leave(&mut self) -> Region {
         if self.open.len() < 2 {
@@ -272,8 +274,8 @@ impl FunctionBuilder {
         })
     }
 
-    /// Records a mistake if it is the first one. Later mistakes are often consequences of the
-    /// first.
+    /// Records a mistake if the builder has recorded no earlier mistake. Later mistakes are often
+    /// consequences of the first.
     #[track_caller]
     pub fn refuse(&mut self, operation: impl fmt::Display, message: impl fmt::Display) -> Value {
         self.refuse_at(Location::caller(), operation, message)
@@ -301,7 +303,8 @@ impl FunctionBuilder {
         values.contains(&POISON)
     }
 
-    /// Whether all operands are in scope for the next operation. Refuses the operation otherwise.
+    /// Whether all operands are in scope for the next operation. If an operand is out of scope,
+    /// refuses the operation.
     pub(super) fn check_scope(&mut self, kind: OpKind, operands: &[Value], line: &'static Location<'static>) -> bool {
         let unknown = |value: &Value| !self.in_scope.get(value.number()).is_some_and(|&in_scope| in_scope);
         let Some(i) = operands.iter().position(unknown) else { return true };

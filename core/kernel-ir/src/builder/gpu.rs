@@ -69,8 +69,8 @@ impl FunctionBuilder {
         self.op(OpKind::Loop, &[dims, state].concat(), attributes, &types, vec![region])
     }
 
-    /// `xla_gpu.predicated_extract`: returns the element if `condition` holds. Otherwise returns
-    /// `fallback` and does not read the tensor.
+    /// `xla_gpu.predicated_extract`: returns the element if `condition` holds. If `condition` does
+    /// not hold, returns `fallback` and does not read the tensor.
     #[track_caller]
     pub fn predicated_extract(&mut self, condition: Value, fallback: Value, tensor: Value, indices: &[Value]) -> Value {
         let (operands, ty) = ([&[condition, fallback, tensor], indices].concat(), self.type_of(fallback).clone());
@@ -101,8 +101,8 @@ impl FunctionBuilder {
 
     /// `xla_gpu.shuffle_reduce`: reduces the values of a warp's lanes by the function `combiner`.
     /// Each lane combines its values with the values of the lane that is `max_distance` lanes
-    /// further. This step is repeated with half the distance, and so on down to 1. Lane 0 gets the
-    /// result.
+    /// further. The lanes then halve the distance and combine values again, down to the distance 1.
+    /// Lane 0 receives the result.
     #[track_caller]
     pub fn shuffle_reduce(&mut self, combiner: &str, values: &[Value], max_distance: i64) -> Vec<Value> {
         let types = self.types_of(values);
@@ -128,7 +128,7 @@ impl FunctionBuilder {
     /// `xla_gpu.wgmma`: adds the product of two tiles in shared memory to the sums. Four warps
     /// compute the product together. The product covers all steps along the contracted dimension,
     /// all columns of the right tile, and 64 rows of the left tile. The indices of the left tile
-    /// address the first of these rows. Tiles consist of 8x8 squares and have the dimensions
+    /// address the first of the 64 rows. Tiles consist of 8x8 squares and have the dimensions
     /// `[tiles, steps / 8, lines / 8, 8, 8]`. A line is a row of the left tile or a column of the
     /// right tile. In each square, the steps of a line are contiguous if `along_steps` is set for
     /// the tile; otherwise the lines of a step are contiguous. Indices address whole squares, so

@@ -5,9 +5,10 @@
 //! ```
 //!
 //! Methods are named after the operations that they record. The builder records the first misuse
-//! with the name of the operation, and `finish` returns this misuse as an error. Examples are
-//! operands of different types, and a value used outside of its region. No method panics, and
-//! callers need not check for errors between calls. Equal sequences of calls give equal text.
+//! with the name of the operation, and `finish` returns this misuse as an error. Examples of misuse
+//! are operands of different types, and a value used outside of its region. No method panics, and
+//! callers need not check for errors between calls. Equal sequences of calls build functions with
+//! equal text.
 //!
 //! ```
 //! use fusebox_core::builder::{FunctionBuilder, Scalar, Type};

@@ -30,7 +30,7 @@ impl Subgraph {
     }
 
     /// Returns a copy whose calls pass the tensor `tensor` in place of the parameter `instead_of`.
-    /// Both tensors have the same type.
+    /// `tensor` and `instead_of` have the same type.
     pub fn given(&self, tensor: Value, instead_of: Value) -> Subgraph {
         let captured = self.captured.iter().map(|&it| if it == instead_of { tensor } else { it }).collect();
         Subgraph { captured, ..self.clone() }

@@ -1,7 +1,7 @@
 //! `amx` operations: products of small matrices in tile registers.
 //!
-//! A tile has at most 16 rows of 64 bytes. Only cpus have tile registers.
-//! `NarrowProducts` of the device description states the products that a cpu supports.
+//! A tile has at most 16 rows of 64 bytes. Only cpus have tile registers. In the device
+//! description, `NarrowProducts` states which products of tiles a cpu supports.
 
 use super::vector::zero_extended;
 use super::{FunctionBuilder, OpKind, Scalar, Type, Value};
@@ -40,9 +40,9 @@ impl FunctionBuilder {
         self.op1(OpKind::TileMulF, &[left, right, sum], Vec::new(), ty)
     }
 
-    /// `amx.tile_muli`: like [`tile_mulf`](Self::tile_mulf), but for bytes that are summed in i32.
-    /// In the right tile, four consecutive elements of a column are adjacent. `is_unsigned` states
-    /// whether the left and the right bytes are unsigned.
+    /// `amx.tile_muli`: like [`tile_mulf`](Self::tile_mulf), but multiplies bytes and sums the
+    /// products in i32. In the right tile, four consecutive elements of a column are adjacent.
+    /// `is_unsigned` states whether the left and the right bytes are unsigned.
     #[track_caller]
     pub fn tile_muli(&mut self, left: Value, right: Value, sum: Value, is_unsigned: [bool; 2]) -> Value {
         let ty = self.type_of(sum).clone();

@@ -2,7 +2,7 @@
 //!
 //! `arith` operations and loops accept vectors in place of scalars. A vector's elements are
 //! integers or floats. Reads and writes access adjacent elements in the tensor's last dimension.
-//! All these elements must be in bounds.
+//! All elements that a read or write accesses must be in bounds.
 
 use super::{Attribute, Combination, FunctionBuilder, OpKind, Scalar, Type, Value};
 
@@ -31,10 +31,10 @@ impl FunctionBuilder {
         self.write_row(vector, tensor, indices, None)
     }
 
-    /// Like [`vector_write`](Self::vector_write), for elements that are not read again soon. On
-    /// machines that support it, the write goes directly to memory and bypasses the caches. Such a
-    /// write is faster if the kernel writes whole cache lines, and in total more data than the
-    /// caches hold.
+    /// Like [`vector_write`](Self::vector_write), but for elements that are not read again soon. On
+    /// machines that support writes past the caches, the elements go directly to memory. A write
+    /// past the caches is faster than a write into the caches if the kernel writes whole cache
+    /// lines, and in total more data than the caches hold.
     #[track_caller]
     pub fn vector_write_past_caches(&mut self, vector: Value, tensor: Value, indices: &[Value]) -> Value {
         self.write_row(vector, tensor, indices, Some((PAST_CACHES, Attribute::Unit)))
@@ -56,8 +56,8 @@ impl FunctionBuilder {
     }
 
     /// `vector.shuffle`: a vector of lanes selected from two vectors of the same type. `lanes`
-    /// lists the numbers of the selected lanes. The numbers of the second vector's lanes continue
-    /// those of the first vector.
+    /// lists the numbers of the selected lanes. The lanes of the second vector are numbered after
+    /// the lanes of the first vector.
     #[track_caller]
     pub fn vector_shuffle(&mut self, first: Value, second: Value, lanes: &[i64]) -> Value {
         let mask = vec![("mask", Attribute::I64Array(lanes.to_vec()))];
@@ -105,8 +105,8 @@ impl FunctionBuilder {
 
     /// `xla_gpu.word_mulf`: multiplies each word of `left` by the corresponding word of `right`,
     /// element by element, and adds the products to one f32 sum. A word consists of two adjacent
-    /// `bf16`. Subnormal numbers may be treated as zero. Only cpus with
-    /// `word_products` of the device description have this operation.
+    /// `bf16`. Subnormal numbers may be treated as zero. Only cpus whose device description has
+    /// `word_products` support this operation.
     #[track_caller]
     pub fn word_mulf(&mut self, left: Value, right: Value, sum: Value) -> Value {
         let ty = self.type_of(sum).clone();

@@ -35,7 +35,7 @@ pub(super) fn check(functions: &[Function], by_name: &HashMap<&str, usize>) -> R
 }
 
 /// Checks that unrolled loops do not copy a body too often. `copied` is the number of copies of
-/// this region.
+/// `region`.
 fn unrolls_little(function: &Function, region: &Region, copied: u64) -> Result<(), VerifyError> {
     for operation in &region.operations {
         let copied = match operation.kind {

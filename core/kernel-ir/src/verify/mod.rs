@@ -36,7 +36,8 @@ fn prefix(place: &Place) -> String {
 }
 
 impl VerifyError {
-    /// Creates an error about a function. `words` follow the name of the function.
+    /// Creates an error about a function. In the error's message, `words` follow the name of the
+    /// function.
     fn of_function(function: &Function, words: impl std::fmt::Display) -> VerifyError {
         VerifyError {
             function: function.name.clone(),
@@ -46,7 +47,8 @@ impl VerifyError {
         }
     }
 
-    /// Creates an error about an operation. `words` follow the name of the operation.
+    /// Creates an error about an operation. In the error's message, `words` follow the name of the
+    /// operation.
     fn of_operation(function: &Function, operation: &Operation, words: impl std::fmt::Display) -> VerifyError {
         VerifyError {
             function: function.name.clone(),
@@ -72,8 +74,8 @@ pub fn verify(functions: &[Function]) -> Result<(), VerifyError> {
     calls::check(functions, &by_name)
 }
 
-/// The result of checking a rule for an operation. The error is worded to follow the operation's
-/// name.
+/// The result of checking a rule for an operation. The error consists of words that follow the
+/// operation's name in a sentence.
 type Verdict = Result<(), String>;
 
 fn ensure(holds: bool, message: impl FnOnce() -> String) -> Verdict {
@@ -187,8 +189,8 @@ impl<'f> Verifier<'f> {
     }
 }
 
-/// Returns the terminator that region number `region` of the operation `parent` requires. Without a
-/// parent, the region is the body of a function.
+/// Returns the terminator that region number `region` of the operation `parent` requires. If
+/// `parent` is `None`, the region is the body of a function.
 fn terminator(parent: Option<&Operation>, region: usize) -> Option<OpKind> {
     match parent.map(|parent| parent.kind) {
         None => Some(OpKind::Return),

@@ -12,7 +12,7 @@ use fusebox_indexing::IndexingMap;
 /// Checks one operation. `types` contains the types of all values.
 ///
 /// # Errors
-/// Returns the fault, worded to follow the operation's name.
+/// Returns the fault, in words that follow the operation's name in a sentence.
 pub(crate) fn check(types: &[Type], operation: &Operation) -> Verdict {
     let of_regions = operation.regions.iter().flat_map(|region| region.arguments.iter().chain(region.yielded()));
     let mut values = operation.operands.iter().chain(&operation.results).chain(of_regions);

@@ -14,8 +14,8 @@ use crate::indexing::{IndexingMap, linearize};
 pub struct ReductionFusion {
     /// The groups. Different blocks compute different groups.
     pub groups: Vec<ReductionGroup>,
-    /// For each root, the reason for its choice of heroes. A description of each group follows.
-    /// `explain` prints these texts.
+    /// For each root, the reason for the choice of its heroes; then a description of each group.
+    /// `explain` prints the reasons and the descriptions.
     pub reasons: Vec<String>,
 }
 
@@ -24,9 +24,10 @@ pub struct ReductionFusion {
 pub struct ReductionGroup {
     /// The canonical problem that all heroes have.
     pub problem: ReductionProblem,
-    /// The reductions, in instruction order. The list has at least one reduction.
+    /// The reductions, in instruction order. Every group has at least one reduction.
     pub heroes: Vec<ReductionHero>,
-    /// The roots that are written once the reductions are complete. The list has at least one root.
+    /// The roots that are written once the reductions are complete. Every group has at least one
+    /// root.
     pub roots: Vec<ReducedRoot>,
     /// The roots that are written while the operands are read.
     pub sides: Vec<SideOutput>,
@@ -37,9 +38,9 @@ pub struct ReductionGroup {
 pub struct ReducedRoot {
     /// The root.
     pub instruction: InstrId,
-    /// Indices of the root's heroes in [`ReductionGroup::heroes`]. The root's epilogue uses the
-    /// values of these heroes only. If the root has no heroes, its value is computed from the
-    /// parameters alone.
+    /// Indices of the root's heroes in [`ReductionGroup::heroes`]. The root's epilogue uses only
+    /// the values of the root's heroes. If the root has no heroes, the kernel computes the root
+    /// from the parameters alone.
     pub heroes: Vec<usize>,
     /// Pairs `(output, leaf)`: the kernel writes leaf number `leaf` of the root to its output
     /// number `output`.
@@ -71,8 +72,9 @@ struct Root {
 /// Analyses a fusion whose roots have reduce heroes.
 ///
 /// # Errors
-/// Fails if no root has a reduce hero. Also fails if a root without hero has neither as many
-/// elements as the results nor as many as the operands. The error states the reason for the user.
+/// Fails if no root has a reduce hero. Also fails if a root without hero fits no group, because the
+/// operands and the results of every group have other numbers of elements than the root. The error
+/// tells the user the reason.
 pub fn reductions(fusion: &Fusion) -> Result<ReductionFusion, Decline> {
     let computation = fusion.computation();
     let roots = roots(fusion)?;
@@ -246,7 +248,8 @@ fn ancestors(computation: &Computation, root: InstrId) -> BTreeSet<InstrId> {
 
 impl ReductionGroup {
     /// Returns the map from the problem's coordinates to an index in an array of dimensions `dims`.
-    /// The index has the same row-major position as the coordinates in the first hero's operand.
+    /// In row-major order, the index has the position that the coordinates have in the first hero's
+    /// operand.
     fn positions_in(&self, computation: &Computation, dims: &[i64]) -> IndexingMap {
         let Some(first) = self.heroes.first() else { return IndexingMap::default() };
         let operand = first.operand_dims(computation);
@@ -257,8 +260,9 @@ impl ReductionGroup {
         position_map(&self.problem.dims, &position, dims)
     }
 
-    /// Returns the parameters and side outputs that have one element per element of the problem.
-    /// One pass over the operands reads or writes these arrays.
+    /// Returns the parameters and side outputs that have one element per element of the problem. In
+    /// one pass over the operands, the kernel reads the returned parameters and writes the returned
+    /// side outputs.
     pub fn large_arrays<'c>(&self, computation: &'c Computation) -> Vec<&'c ArrayShape> {
         let count = self.problem.element_count();
         let heroes = self.heroes.iter().flat_map(|hero| &hero.values).map(|value| value.operand);

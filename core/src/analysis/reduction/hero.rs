@@ -7,7 +7,7 @@ use crate::hlo::{
 };
 use crate::indexing::IndexingMap;
 
-/// One of the values that a reduce computes. A variadic reduce computes several.
+/// One of the values that a reduce computes. A variadic reduce computes several values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reduced {
     /// The array that is reduced.
@@ -18,17 +18,17 @@ pub struct Reduced {
     pub element_type: ElementType,
 }
 
-/// The values with which accumulators start. Each thread has an accumulator. An initial value that
-/// changes the result must therefore not be in every accumulator.
+/// The values with which accumulators start. Each thread has an accumulator. If an initial value
+/// changes the result, the kernel must therefore not put it into the accumulator of every thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// The initial values. The initial values are neutral, or combining them repeatedly does not
     /// change the result (maximum, and, …). Combiners that are not a single operation are assumed
     /// to have neutral initial values, as HLO requires.
     Initial,
-    /// The neutral element of this operation: zero for sums (negative zero for floats) and
-    /// exclusive or, one for products. The kernel combines the initial value once, with the
-    /// complete result.
+    /// The neutral element of the operation. For a sum or an exclusive or, the neutral element is
+    /// zero (negative zero for sums of floats); for a product, the neutral element is one. The
+    /// kernel combines the initial value once, with the complete result.
     Neutral(BinaryOp),
 }
 

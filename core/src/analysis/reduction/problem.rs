@@ -15,8 +15,9 @@ pub enum ReductionKind {
 
 /// The canonical problem of a reduction. Dimensions of size 1 are dropped, and adjacent dimensions
 /// that are both reduced or both kept are merged. The minor dimension is either reduced or kept.
-/// Other dimensions of this kind that are not contiguous with the minor dimension are collected in
-/// the major dimension. Every reduction has exactly one canonical problem.
+/// The major dimension collects the dimensions that are of the minor dimension's kind (reduced or
+/// kept), but not contiguous with the minor dimension. Every reduction has exactly one canonical
+/// problem.
 ///
 /// | reduce | canonical |
 /// | --- | --- |
@@ -55,7 +56,7 @@ impl ReductionProblem {
     }
 
     /// Sizes of the kept dimensions: `[kept]` for a row problem, `[major, minor]` for a column
-    /// problem. The row-major order of these dimensions is the order of the result's elements.
+    /// problem. The row-major order of the kept dimensions is the order of the result's elements.
     pub fn kept_dims(&self) -> Vec<i64> {
         match self.kind {
             ReductionKind::Row => vec![self.dims[1]],
@@ -63,9 +64,9 @@ impl ReductionProblem {
         }
     }
 
-    /// Returns the map from the kept coordinates to an index in an array with dimensions `dims`.
-    /// The index has the same row-major position as the coordinates. The array must have one
-    /// element per result.
+    /// Returns the map from the kept coordinates to an index in an array with dimensions `dims`. In
+    /// row-major order, the index and the kept coordinates have the same position. The array must
+    /// have one element per result.
     pub fn kept_to(&self, dims: &[i64]) -> IndexingMap {
         let kept = self.kept_dims();
         let position = linearize(&dim_exprs(kept.len()), &kept);

@@ -14,8 +14,8 @@ pub(super) struct Found {
 
 /// Finds the reductions from which a root is computed element by element. All heroes of a root have
 /// the same canonical problem. If the epilogue reads reductions with different problems, the
-/// reductions with the most elements are the heroes. The epilogue then computes the other
-/// reductions element by element.
+/// reductions with the most elements are the heroes. The epilogue computes, element by element, the
+/// reductions that are not heroes.
 pub(super) fn reduce_heroes(module: &Module, computation: &Computation, root: InstrId) -> Found {
     let mut heroes: Vec<ReductionHero> = Vec::new();
     let mut refused: Vec<String> = Vec::new();

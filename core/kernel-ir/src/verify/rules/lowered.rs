@@ -1,5 +1,5 @@
-//! The rules of operations that only lowering creates. Lowering replaces two kinds of operations by
-//! these operations: accesses to tensors, and operations that several threads execute together.
+//! The rules of operations that only lowering creates. Lowering creates its own operations for
+//! accesses to tensors, and for operations that several threads execute together.
 
 use super::super::{Verdict, ensure};
 use super::Rule;

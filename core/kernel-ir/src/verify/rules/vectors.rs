@@ -42,8 +42,8 @@ impl Rule<'_> {
         ensure(is_last_dimension(map, rank), || "moves elements along the last dimension, and no others".into())
     }
 
-    /// Checks that both operands have one 32-bit word per sum. After lowering, `bf16` elements are
-    /// integers with the same bits.
+    /// Checks that both factors of a product of words have one 32-bit word per sum. After lowering,
+    /// `bf16` elements are integers with the same bits.
     pub(super) fn word_product(&self) -> Verdict {
         let (rule, factors, sums) = match self.operation.kind {
             OpKind::WordMulF => ("bf16 and sums in f32", [Scalar::BF16, Scalar::I16], Scalar::F32),
