@@ -15,7 +15,7 @@ pub fn concatenate(computation: &Computation, hero: &Hero) -> Option<InstrId> {
     hero.instruction.filter(|&id| is_concatenate(computation, id))
 }
 
-/// Checks that the emitter supports a fusion with these heroes.
+/// Checks that the emitter supports a fusion whose results have the heroes `heroes`.
 ///
 /// # Errors
 /// Returns the reason if the emitter does not support the fusion.

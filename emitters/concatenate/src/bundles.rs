@@ -19,7 +19,7 @@ pub struct Bundle {
     /// Map from a point of the nest to an index of the values. If a point has several elements of
     /// each value, range variables select the element.
     pub index: IndexingMap,
-    /// Whether unrolled code, not a loop, writes the values of a point.
+    /// Whether the kernel writes the values of a point by unrolled code instead of a loop.
     pub unrolled: bool,
     /// Destinations of the values.
     pub writes: Vec<ValueTarget>,
@@ -34,7 +34,7 @@ pub enum ValueTarget {
         value: usize,
         /// Position of the concatenate in `KernelVisits::concatenates`.
         concatenate: usize,
-        /// First index of the operand along the dimension of the concatenate.
+        /// Index in the concatenate, along the concatenated dimension, at which the operand starts.
         offset: i64,
     },
     /// The value is an element of an output.

@@ -4,10 +4,10 @@ use fusebox_core::cost::{CACHED_BYTES, bytes, first_array, per_element};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim};
 
-/// Returns the claim for a concatenate. One concatenate determines the iteration space of a kernel.
-/// For all other concatenates, the kernel chooses an operand for each element, and this choice
-/// costs the same in every kernel. So only a large concatenate in the iteration space of another
-/// hero loses time: the kernel repeats the choice for every element.
+/// Returns the claim for a concatenate. In the iteration space of another hero, a kernel selects an
+/// operand for each element of the concatenate. In a prologue, the selection costs the same in
+/// every kernel, so the claim states no loss. If one epilogue uses the concatenate and another
+/// hero, the claim states the selections of a concatenate above [`CACHED_BYTES`] as a loss.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let concatenate = computation.instruction(hero.anchor);

@@ -18,7 +18,7 @@ pub struct ConcatenateHero {
     pub dims: Vec<i64>,
     /// Operands that have elements.
     pub operands: Vec<ConcatenateOperand>,
-    /// Numbers of the outputs that are the concatenate itself.
+    /// Indices of the outputs that are the concatenate itself, without an epilogue.
     pub direct: Vec<usize>,
     /// Results of epilogues. All results of a group have the same dimensions.
     pub epilogues: Vec<EpilogueGroup>,
@@ -36,7 +36,7 @@ pub struct EpilogueGroup {
     pub from_hero: IndexingMap,
 }
 
-/// A result with another hero or without a hero.
+/// A result whose hero is not a concatenate, or which has no hero.
 pub struct SideResult {
     /// The result.
     pub root: InstrId,
@@ -80,9 +80,10 @@ impl Analysis for ConcatenateResults {
 }
 
 /// Returns the hero of a result. If a result comes from several concatenates, one of them is the
-/// hero and determines the iteration space. For the other concatenates, the kernel chooses an
-/// operand for each element. A result that also comes from a reduction or a transpose has no hero.
-/// The kernel would have to compute these operations in the iteration space of the concatenate.
+/// hero and determines the iteration space. For all other concatenates, the kernel selects an
+/// operand for each element. A result that also comes from a reduction or a transpose has no hero,
+/// because the kernel would have to compute the reduction or transpose in the iteration space of
+/// the concatenate.
 fn hero(computation: &Computation, root: InstrId) -> Hero {
     hero_of(computation, root, |id| {
         let instruction = computation.instruction(id);

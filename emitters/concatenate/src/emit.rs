@@ -75,8 +75,8 @@ impl ConcatenateFunctions {
         outputs
     }
 
-    /// Computes the values at one index, and writes them. `point` consists of the coordinates of
-    /// the nest's point, followed by the bundle's range variables.
+    /// Computes the values of a bundle at one index, and writes them. `point` consists of the
+    /// coordinates of the nest's point, followed by the bundle's range variables.
     fn values(
         &self,
         b: &mut FunctionBuilder,
@@ -106,7 +106,7 @@ impl ConcatenateFunctions {
 }
 
 /// Writes an element of a concatenate to each output that is the concatenate itself. Also computes
-/// the epilogues for this element, and writes their results.
+/// the epilogues for the element, and writes the results of the epilogues.
 fn element(
     b: &mut FunctionBuilder,
     concatenate: &ConcatenateHero,

@@ -1,4 +1,4 @@
-//! Emitter for concatenates. Each operand has a separate loop nest. See README.md.
+//! Emitter for concatenates. Each operand of a concatenate has a separate loop nest. See README.md.
 //!
 //! ```text
 //! claim.rs         claims for concatenates

@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Computation, InstrId, Op, Shape};
 pub struct ConcatenateOperand {
     /// The operand.
     pub instruction: InstrId,
-    /// First index in the result along the dimension of the concatenate.
+    /// Index in the result, along the concatenated dimension, at which the operand starts.
     pub offset: i64,
 }
 
@@ -16,8 +16,8 @@ pub fn is_concatenate(computation: &Computation, id: InstrId) -> bool {
     matches!(computation.instruction(id).op, Op::Concatenate { .. })
 }
 
-/// Returns the operands that have elements. An operand that is itself a concatenate along the same
-/// dimension is replaced by its own operands.
+/// Returns the operands that have elements. Replaces an operand that is itself a concatenate along
+/// the same dimension by the operands of that concatenate.
 pub fn operands(computation: &Computation, concatenate: InstrId) -> Vec<ConcatenateOperand> {
     let Op::Concatenate { dimension } = computation.instruction(concatenate).op else { return Vec::new() };
     let mut leaves = Vec::new();

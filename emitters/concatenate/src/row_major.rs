@@ -6,8 +6,8 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 
 /// Whether a set of instructions keeps the row-major order of elements within dimension `first` and
 /// all later dimensions. The set contains the instructions `from` and all their direct and indirect
-/// operands. A concatenate along a dimension after `first` does not keep this order, because the
-/// choice of an operand depends on the position in a row.
+/// operands. A concatenate along a dimension after `first` does not keep the row-major order,
+/// because the selected operand depends on the position in a row.
 pub fn is_row_major(computation: &Computation, from: &[InstrId], first: usize) -> bool {
     let mut seen: HashSet<InstrId> = from.iter().copied().collect();
     let mut pending: Vec<InstrId> = from.to_vec();

@@ -12,20 +12,22 @@ use crate::row_major::is_row_major;
 
 /// Largest number of elements for which the kernel writes a row without loops.
 const SHORT_ROW: i64 = 16;
-/// Least number of rows per core for which whole rows can be distributed evenly over the cores.
+/// Least number of rows per core for which the kernel can distribute whole rows evenly over the
+/// cores.
 const ROWS_PER_CORE: i64 = 16;
 
-/// The way in which a row is written.
+/// The method by which the kernel writes a row of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
     /// One thread writes the row, element by element.
     Short,
-    /// One loop per operand writes the row, so that the result is written from start to end.
+    /// One loop per operand writes a part of the row, so that the kernel writes the result from
+    /// start to end.
     Long,
 }
 
-/// Returns the way in which the kernel writes rows, or `None` if it does not write the concatenate
-/// row by row. `alone` means that the fusion has no other result.
+/// Returns the method by which the kernel writes rows, or `None` if the kernel does not write the
+/// concatenate row by row. `alone` means that all results of the fusion come from this concatenate.
 pub fn suits(concatenate: &ConcatenateHero, alone: bool, device: &DeviceDescription) -> Option<RowKind> {
     let (outer, inner) = concatenate.dims.split_at(concatenate.dimension);
     let (rows, row): (i64, i64) = (outer.iter().product(), inner.iter().product());
@@ -76,8 +78,8 @@ pub fn visit(
 }
 
 /// Returns the dimensions of the nest's points. For long rows, the function appends a dimension of
-/// size 1, so that each row of the result is also a row of the nest. For short rows it appends no
-/// dimension, because a vector needs several rows.
+/// size 1, so that each row of the result is also a row of the nest. For short rows, the function
+/// appends no dimension, because the lanes of a vector compute several rows.
 fn point_dims(outer: &[i64], kind: RowKind) -> Vec<i64> {
     match kind {
         RowKind::Short => outer.to_vec(),
@@ -85,8 +87,8 @@ fn point_dims(outer: &[i64], kind: RowKind) -> Vec<i64> {
     }
 }
 
-/// Returns the map from a row to an index of the operand. The range variables are the position in
-/// the row.
+/// Returns the map from a row to an index of the operand. The range variables are the coordinates
+/// of the position in the row.
 fn index(computation: &Computation, concatenate: &ConcatenateHero, operand: InstrId, kind: RowKind) -> IndexingMap {
     let outer = &concatenate.dims[..concatenate.dimension];
     let dims = computation.instruction(operand).shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();

@@ -27,7 +27,7 @@ pub struct KernelVisits<'r> {
 struct BundleEntry {
     instruction: InstrId,
     dims: Vec<i64>,
-    /// The first of the dimensions that may be merged.
+    /// The first dimension that the nest may merge with all later dimensions.
     dimension: usize,
     target: EntryTarget,
 }

@@ -1,5 +1,5 @@
-//! The loop that multiplies packed operands in tile registers. Each iteration multiplies the steps
-//! of one tile register.
+//! The loop that multiplies packed operands in tile registers. Each iteration of the loop
+//! multiplies as many steps as one tile register holds.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::hlo::ElementType;
@@ -18,8 +18,8 @@ pub struct PackedTiles {
     pub steps: Value,
 }
 
-/// Returns `sums` plus the products of all steps. `sums` are the tile registers that hold the sums
-/// of a register tile, row by row.
+/// Returns `sums` plus the products of all steps. `sums` lists tile registers, row by row; together
+/// they hold the sums of one register tile.
 pub fn multiply(b: &mut FunctionBuilder, tiles: &TileSizes, packed: &PackedTiles, sums: &[Value]) -> Vec<Value> {
     let micro = tiles.micro;
     let (zero, one, unit) = (b.index(0), b.index(1), b.index(micro.tile_steps()));

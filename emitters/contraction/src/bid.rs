@@ -1,9 +1,9 @@
-//! Choice of the instructions around a dot or convolution that one kernel computes.
+//! Chooses the instructions that one kernel computes together with a dot or convolution.
 //!
-//! The prologue consists of cheap instructions that only the kernel reads. The kernel recomputes
-//! the prologue for every tile that reads it. The epilogue consists of elementwise instructions on
-//! the dot's result. The other operands of these instructions must be available before the kernel
-//! starts.
+//! The prologue consists of cheap instructions that do not depend on the dot and whose results only
+//! this kernel reads. The kernel recomputes the prologue for every tile that reads it. The epilogue
+//! consists of elementwise instructions on the dot's result. All other operands of the epilogue
+//! must be available before the kernel starts.
 
 use fusebox_core::analysis::keeps_positions;
 use fusebox_core::cost::{is_heavy, per_element};
@@ -41,7 +41,7 @@ struct ProductSearch<'a> {
 
 impl ProductSearch<'_> {
     /// Adds elementwise instructions on the dot's result to the bid. Adds an instruction only if
-    /// the bid already contains all its operands that depend on the dot.
+    /// all of the instruction's operands that depend on the dot are already in the bid.
     fn epilogue(&mut self, anchor: InstrId) {
         self.behind[anchor.index()] = true;
         for id in self.computation.ids().filter(|&id| id > anchor) {

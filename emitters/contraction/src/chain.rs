@@ -1,14 +1,15 @@
 //! Chains of products in a convolution. A chain is a sequence of products that the kernel adds to
-//! one partial sum. Then the kernel adds the partial sum to the sum. The reason is that rounding
-//! errors grow with the number of consecutive additions. The bits of the result depend on the
-//! chains, so the chains depend on the problem and the device but not on knobs.
+//! one partial sum. At the end of a chain, the kernel adds the chain's partial sum to the total.
+//! Chains keep rounding errors small, because rounding errors grow with the number of consecutive
+//! additions. The bits of the result depend on the size of the chains, so this size depends on the
+//! problem and the device, but not on knobs.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::ceil_div;
 
-/// Approximate number of steps of a chain. A sum of at most twice this number of steps is not split
-/// into chains.
+/// Approximate number of steps of a chain. A sum of at most `2 * STEPS` steps is not split into
+/// chains.
 const STEPS: i64 = 256;
 
 /// Size of a chain. A chain contains the products of `steps` steps in each of `rows` input rows.
@@ -27,8 +28,9 @@ pub struct ChainProducts {
 }
 
 impl ProductChain {
-    /// Returns the size of the chains for `rows` input rows with `steps` steps each. Memory holds
-    /// at most `most` rows at a time. Returns `None` if all products form one chain.
+    /// Returns the size of the chains for `rows` input rows with `steps` steps each. `most` is the
+    /// largest number of input rows that the block's memory holds at a time. Returns `None` if all
+    /// products form one chain.
     pub fn of([rows, steps]: [i64; 2], most: i64, sum: ElementType) -> Option<ProductChain> {
         let steps = steps.max(1);
         let are_many = rows.saturating_mul(steps) > 2 * STEPS;

@@ -20,8 +20,10 @@ pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     claim.map(|claim| Claim { as_sum, ..claim })
 }
 
-/// Returns the preferred form of a dot that other kernels compute, element by element. These
-/// kernels, too, are faster if a vector holds adjacent elements of the result.
+/// Returns the claim for a dot whose elements the kernels of other emitters compute one by one. The
+/// claim states only the preferred orders of the operands, and whether a multiplication and a sum
+/// are faster than the dot. The kernels of other emitters, too, are faster if a vector holds
+/// adjacent elements of the result.
 fn of_other_kernels(hero: &Candidate, as_sum: bool) -> Option<Claim> {
     let orders = orders(hero);
     let claim = Claim { place: HeroPlace::Nowhere, orders, as_sum, ..Claim::default() };
@@ -29,8 +31,8 @@ fn of_other_kernels(hero: &Candidate, as_sum: bool) -> Option<Claim> {
     has_wishes.then_some(claim)
 }
 
-/// Returns the claim for a dot that only the library computes fast. No instruction is fused with
-/// this dot.
+/// Returns the claim for a dot that only the host's library computes fast. With this claim, the
+/// host fuses no other instruction with the dot.
 fn of_library(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let analysed = hero.region.analysis::<PlainDot>();
     let plain = analysed.as_ref().as_ref().ok()?;

@@ -1,6 +1,6 @@
 //! Conversion of a convolution to a matrix product. The rows of the product are output positions,
 //! and the columns are output features. A step is a window position together with an input feature.
-//! Each group is a batch.
+//! Each group of the convolution becomes a batch of the product.
 
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, ConvolutionAttrs, InstrId, Instruction, WindowDim};
@@ -17,8 +17,8 @@ const MOST_EXTENT: i64 = 1 << 31;
 /// Least number of output positions per image for which each image becomes a batch of the product.
 const POSITIONS_OF_IMAGE: i64 = 16;
 
-/// Coordinates of one multiplication of two elements. Each constant is the number of the
-/// coordinate's variable.
+/// Coordinates of one multiplication of two elements. Each of the constants below is the number of
+/// one coordinate's variable in index expressions.
 pub const GROUP: usize = 0;
 pub const IMAGE: usize = 1;
 pub const FEATURE: usize = 2;
@@ -68,8 +68,8 @@ pub struct Geometry {
     pub result: Vec<Expr>,
     /// Positions in the input, one for each dimension of the window.
     pub places: Vec<InputPosition>,
-    /// Coordinates of the group and of the phases. The kernel and the result depend on these
-    /// coordinates, and no sum runs over them.
+    /// Coordinates of the group and of the phases. The indices of the convolution kernel and of the
+    /// result depend on the group and on the phases. No sum runs over the group or a phase.
     pub batch: Vec<usize>,
     /// Positions in the convolution kernel that may be out of bounds, because phases need different
     /// numbers of window positions.
@@ -145,8 +145,8 @@ pub fn is_written_by_positions(instruction: &Instruction, attributes: &Convoluti
 
 /// Phases of the output positions along a dimension with input dilation. A phase consists of the
 /// output positions with equal remainder modulo `count`. For all output positions of a phase, the
-/// same window positions are at input elements: every `count`-th. Each phase is therefore a
-/// convolution without input dilation.
+/// same window positions meet input elements: every `count`-th window position. Each phase is
+/// therefore a convolution without input dilation.
 struct DilationPhases {
     /// Number of phases.
     count: i64,
@@ -163,7 +163,8 @@ impl DilationPhases {
         (is_plain && is_even).then_some(DilationPhases { count, padding: window.padding_low })
     }
 
-    /// Returns the first window position that is at an input element in this phase.
+    /// Returns the first window position that, in phase `phase`, meets an input element instead of
+    /// a hole between dilated elements.
     fn first(&self, phase: Expr) -> Expr {
         (-phase + self.padding).modulo(self.count)
     }
@@ -330,7 +331,7 @@ impl Geometry {
     }
 
     /// Sets those coordinates of `point` that `coordinates` lists. Variable `number` enumerates the
-    /// values of these coordinates in row-major order.
+    /// values of the listed coordinates in row-major order.
     pub fn set(&self, point: &mut [Expr], coordinates: &[usize], number: usize) {
         let parts = delinearize(&variable(number), &self.sizes_of(coordinates));
         for (&coordinate, part) in coordinates.iter().zip(parts) {
@@ -369,7 +370,8 @@ impl Geometry {
         Ok((operand, sizes))
     }
 
-    /// Returns the longest suffix of `list` whose elements have one constant stride in memory.
+    /// Returns the longest suffix of the coordinates `list` along which the operand's elements have
+    /// one constant stride in memory.
     fn run(&self, list: &[usize], places: &[&InputPosition], distance: &[f64]) -> RunCoordinates {
         let Some(&last) = list.last() else { return RunCoordinates { first: 0, worth: 0.0 } };
         let place_of = |coordinate: usize| places.iter().find(|it| it.out == coordinate || it.window == coordinate);
@@ -387,9 +389,10 @@ impl Geometry {
         RunCoordinates { first, worth }
     }
 
-    /// Splits lines and steps into coordinates. If `are_steps`, the list of steps contains the run,
-    /// otherwise the list of lines. In this list, coordinate number `first` and all later
-    /// coordinates become one coordinate.
+    /// Splits an operand's lines and steps into coordinates. The run is a suffix of the steps'
+    /// coordinates if `are_steps`, and otherwise a suffix of the lines' coordinates. In the list
+    /// that contains the run, coordinate number `first` and all later coordinates become one
+    /// coordinate.
     fn runs(
         &self,
         index: &[Expr],

@@ -1,4 +1,4 @@
-//! The loops of a block.
+//! The loops that a block of the kernel executes.
 //!
 //! ```text
 //! for tile of the block
@@ -12,8 +12,8 @@
 //!       after the last chunk: apply the epilogue to the sums and write the results
 //! ```
 //!
-//! A tile may contain lines beyond the last line of an operand. For these lines, the kernel
-//! multiplies unspecified values and never writes the results.
+//! A tile may contain lines beyond the last line of an operand. For lines beyond the end, the
+//! kernel multiplies unspecified values and never writes the results.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -71,7 +71,7 @@ impl ProductLoopState {
 }
 
 /// A tile of the result. The tile begins at `(batch, row, column)`. `rows` and `columns` are the
-/// numbers of its rows and columns that are inside the result.
+/// numbers of the tile's rows and columns that are inside the result.
 #[derive(Clone, Copy)]
 struct ResultTile {
     batch: Value,
@@ -81,7 +81,8 @@ struct ResultTile {
     columns: Value,
 }
 
-/// Range of rows that are multiplied together. `first` is relative to the tile.
+/// Range of rows that are multiplied together. `first` is the number of the range's first row,
+/// relative to the tile.
 #[derive(Clone, Copy)]
 struct RowRange {
     first: Value,
@@ -140,7 +141,8 @@ fn rest(b: &mut FunctionBuilder, first: Value, size: i64, most: i64) -> Value {
 
 impl ProductKernel<'_> {
     /// Allocates all tensors. If packing never writes some lines of a tensor, fills the tensor with
-    /// zeros, because processors multiply zeros as fast as any number.
+    /// zeros: the kernel multiplies these lines too, and processors multiply zeros as fast as any
+    /// number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> ProductLoopState {
         let tiles = self.tiles;
         let [factor, sum] = [tiles.micro.factors[0], self.problem.sum.real_part()].map(Scalar::of_element);
@@ -182,7 +184,7 @@ impl ProductKernel<'_> {
         })
     }
 
-    /// Builds a loop over all steps. Each iteration processes one chunk.
+    /// Builds a loop over all steps. Each iteration of the loop processes one chunk of steps.
     fn chunks(
         &self,
         b: &mut FunctionBuilder,
@@ -251,8 +253,8 @@ impl ProductKernel<'_> {
         state
     }
 
-    /// Adds the products of some rows for a chunk of steps. If the left operand is packed one
-    /// register tile at a time, packs its rows first.
+    /// Adds the products of the rows `rows` for a chunk of steps to the sums. If the left operand
+    /// is packed one register tile at a time, first packs these rows of the left operand.
     fn add(
         &self,
         b: &mut FunctionBuilder,
@@ -303,7 +305,7 @@ impl ProductKernel<'_> {
         }
     }
 
-    /// Returns the first row of a register tile in the tensor of sums.
+    /// Returns the number of the row in the tensor of sums at which a register tile begins.
     fn first_sum(&self, b: &mut FunctionBuilder, rows: RowRange) -> Value {
         if self.tiles.keeps_sums() { rows.first } else { b.index(0) }
     }
@@ -313,7 +315,8 @@ impl ProductKernel<'_> {
         if self.tiles.keeps_right_packed { steps.first } else { b.index(0) }
     }
 
-    /// Adds the products of all register tiles that contain these rows.
+    /// Adds the products of a chunk of steps to the sums of all register tiles that contain the
+    /// rows `rows`.
     fn sums(
         &self,
         b: &mut FunctionBuilder,
@@ -360,7 +363,8 @@ impl ProductKernel<'_> {
         })
     }
 
-    /// Uses tile registers to add the products of all register tiles that contain these rows.
+    /// Adds the products of a chunk of steps to the sums of all register tiles that contain the
+    /// rows `rows`, in tile registers.
     fn sums_of_tiles(
         &self,
         b: &mut FunctionBuilder,
@@ -390,8 +394,8 @@ impl ProductKernel<'_> {
         })
     }
 
-    /// Returns tile registers with the sums of all earlier chunks. [`sums_before`] returns vector
-    /// registers with these sums.
+    /// Returns tile registers with the sums of all earlier chunks. [`sums_before`] returns the sums
+    /// of all earlier chunks in vector registers.
     fn tiles_before(
         &self,
         b: &mut FunctionBuilder,
@@ -413,8 +417,8 @@ impl ProductKernel<'_> {
     }
 
     /// Returns the sums plus the products of a chunk of steps. If factors and sums have different
-    /// types, the kernel adds the products of the chunk in the type of the factors, then converts
-    /// their sum.
+    /// types, the kernel adds the chunk's products in the type of the factors, then converts this
+    /// sum to the type of the sums.
     fn add_products(&self, b: &mut FunctionBuilder, factors: &ProductFactors, before: &[Value]) -> Vec<Value> {
         let [factor, sum] = [self.problem.factor, self.problem.sum.real_part()].map(Scalar::of_element);
         if factor == sum {
@@ -450,8 +454,8 @@ impl ProductKernel<'_> {
         }
     }
 
-    /// Builds code that runs `write` only after the last chunk of steps and stores the new outputs
-    /// in the state. After any other chunk, the code leaves the outputs unchanged.
+    /// Builds code that, after the last chunk of steps, runs `write` and stores the new outputs in
+    /// the state. After any other chunk, the code leaves the outputs unchanged.
     fn after_last(
         &self,
         b: &mut FunctionBuilder,

@@ -1,11 +1,11 @@
-//! The form of a matrix product that every dot and convolution has.
+//! Description of a dot or convolution as a matrix product.
 
 use fusebox_core::indexing::IndexingMap;
 
 use crate::operand::Operand;
 
-/// Largest number of products that the emitters accept. No processor computes more, and counts up
-/// to this number do not overflow.
+/// Largest number of products that the emitters accept. No processor computes more products, and
+/// counts up to `MOST_POINTS` do not overflow.
 pub const MOST_POINTS: i64 = 1 << 48;
 
 /// An operand, and the numbers of its batches, lines and steps.

@@ -34,7 +34,7 @@ impl PackSource<'_> {
 
     /// Packs groups of steps into panels `[panel, group, line, step of the group]`. A panel has
     /// `panels[0]` lines, and the operand has `panels[1]` lines. Packs all lines of a group before
-    /// the next group. If `panels[1]` is a multiple of `panels[0]`, every part must consist of
+    /// the next group. If `panels[1]` is a multiple of `panels[0]`, the lines of `part` must fill
     /// whole panels.
     pub fn pack_groups(
         &self,
@@ -96,8 +96,9 @@ impl PackSource<'_> {
         tensor
     }
 
-    /// Builds a loop over all lines. `body` takes the tensor, the numbers of the panel and of the
-    /// line in the part, and the line's first position in the panel's row.
+    /// Builds a loop over all lines of a part. The arguments of `body` are the tensor, the number
+    /// of the panel, the number of the line in the part, and the line's first position in the
+    /// panel's row.
     fn lines_of_group(
         &self,
         b: &mut FunctionBuilder,

@@ -24,8 +24,8 @@ pub struct InputRowBuilder<'a> {
 
 /// A row of the input. `place` is a position in the row, relative to the first element that the
 /// row's first output position needs. If `inner` is set, the positions and the elements at each
-/// position form one run of steps. Otherwise the position and the element at this position are the
-/// last two coordinates of a step.
+/// position form one run of steps. If `inner` is `None`, the position and the element at this
+/// position are the last two coordinates of a step.
 pub struct InputRow {
     /// The first output position.
     pub first: Expr,
@@ -53,13 +53,14 @@ impl<'a> InputRowBuilder<'a> {
         self.point[coordinate] = self.variable(self.geometry.sizes[coordinate]);
     }
 
-    /// Ends the coordinates of lines. Variables that are added later are coordinates of steps.
+    /// Marks the end of the coordinates of lines. All variables that the caller adds after this
+    /// call are coordinates of steps.
     pub fn begin_steps(&mut self) {
         self.lines = self.sizes.len() - 1;
     }
 
-    /// Returns the rows as an operand. The operand's `(batch, line, step)` are the variables that
-    /// were added.
+    /// Returns the rows as an operand. The variables that the caller added are the coordinates of
+    /// the operand's lines and steps.
     pub fn finish(mut self, row: &InputRow, instruction: InstrId, element: ElementType) -> Operand {
         self.point[out(self.axis)] = row.first.clone();
         let of_point = |expr: &Expr| expr.substitute(&self.point, &[], &[]);

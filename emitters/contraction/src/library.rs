@@ -1,6 +1,7 @@
 //! The emitter `library-product`. The host's library for the device computes a dot without fused
-//! instructions. The host uses the library where it predicts that the library is faster. The
-//! library also shows authors of product emitters how fast their kernels have to be.
+//! instructions. The host uses the library for a dot if it predicts that the library is faster than
+//! all other kernels. The library also shows authors of product emitters how fast their kernels
+//! have to be.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
@@ -17,14 +18,14 @@ const TYPES: [ElementType; 6] =
 /// Least number of rows, of columns and of steps for which the emitter uses the library, because
 /// the library is optimised for large shapes.
 const LEAST: i64 = 32;
-/// Least number of rows, and least number of products per batch, if blocks have one thread. Below
-/// these limits, the library takes longer to pack than to multiply.
+/// Least number of rows, and least number of products per batch, if blocks have one thread. With
+/// fewer rows or products, the library takes longer to pack than to multiply.
 const LEAST_ROWS: i64 = 48;
 const LEAST_PRODUCTS: f64 = (1 << 17) as f64;
 /// Number of products per part of a batch. The library splits a batch of `n` products into `n /
 /// PRODUCTS_OF_PART` parts.
 const PRODUCTS_OF_PART: f64 = (1 << 19) as f64;
-/// If batches are split: largest number of parts of all batches together.
+/// Largest number of parts of all batches together, if the library splits batches.
 const MOST_PARTS: f64 = 8.0;
 /// Cost of a vector of products, in additions, including the library's packing.
 const VECTOR: f64 = 1.0;

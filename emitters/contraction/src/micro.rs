@@ -47,9 +47,10 @@ pub struct MicroProduct {
 }
 
 impl MicroProduct {
-    /// Chooses tile registers if the product is large and the machine has tile registers for these
-    /// elements. Otherwise chooses words if the product is large and the machine has instructions
-    /// for words of these elements. Otherwise chooses vectors.
+    /// Chooses tile registers if the product is large and the machine has tile registers for the
+    /// operands' elements. Chooses words if the product is large and the machine has no tile
+    /// registers, but instructions for words of the operands' elements. In all other cases, chooses
+    /// vectors.
     pub fn of(problem: &ProductProblem, device: &DeviceDescription) -> MicroProduct {
         let ProductSizes { rows, columns, steps, .. } = problem.sizes;
         let is_large = rows.min(columns) >= LEAST_LINES && steps >= LEAST_STEPS;
@@ -105,9 +106,10 @@ fn narrow(problem: &ProductProblem, available: NarrowProducts) -> Option<[Elemen
     }
 }
 
-/// Whether `bf16` represents every number of the type as a normal number or zero. Only such types
-/// are allowed, because the instructions treat subnormal numbers as zero. XLA:CPU also treats
-/// subnormal numbers of `bf16` as zero (docs/decisions.md), therefore `bf16` itself is accepted.
+/// Whether `bf16` represents every number of the type as a normal number or zero. Packing converts
+/// a type to `bf16` only if this function returns true, because the instructions treat subnormal
+/// numbers as zero. XLA:CPU also treats subnormal numbers of `bf16` as zero (docs/decisions.md),
+/// therefore `bf16` itself is accepted.
 fn is_exact_in_bf16(element: ElementType) -> bool {
     let (Some(narrow), Some(wide)) = (FloatFormat::of(element), FloatFormat::of(ElementType::BF16)) else {
         return false;

@@ -23,8 +23,8 @@ pub enum LeftElements<'a> {
     Lines(Value),
     /// A tensor `[register tile, step, row]`, and the number of the register tile.
     Panels(Value, Value),
-    /// The operand without packing. The register tile begins at `point`. The operand's last row,
-    /// `last`, replaces rows beyond the end.
+    /// The operand without packing. The register tile begins at `point`. For rows beyond the end,
+    /// the kernel reads the operand's last row, `last`.
     InPlace { source: &'a PackSource<'a>, point: [Value; 3], last: Value },
 }
 
@@ -87,9 +87,9 @@ impl RightRows<'_> {
 }
 
 /// Number of steps per loop iteration if a step has few multiplications. With two steps per
-/// iteration, counting and addressing use fewer of the processor's issue slots. If a step has many
-/// multiplications, a second step has two disadvantages. LLVM has more code to compile, and may not
-/// keep sums in registers between the steps.
+/// iteration instead of one, counting and addressing use fewer of the processor's issue slots. If a
+/// step has many multiplications, a second step per iteration is a disadvantage: LLVM has more code
+/// to compile, and may not keep sums in registers between the steps.
 const STEPS_OF_A_TURN: i64 = 2;
 /// Least number of multiplications per step for which an iteration has only one step.
 const MANY_PRODUCTS: usize = 16;

@@ -17,7 +17,7 @@ pub struct Operand {
     pub at: IndexingMap,
     /// Element type.
     pub element: ElementType,
-    /// Whether steps are closer to each other in memory than lines.
+    /// Whether neighbouring steps are closer to each other in memory than neighbouring lines.
     pub runs_along_steps: bool,
     /// Whether steps are contiguous in memory.
     pub steps_are_adjacent: bool,
@@ -26,8 +26,8 @@ pub struct Operand {
     pub is_in_parts: bool,
     /// If the operand is a parameter with contiguous lines: number of this parameter.
     pub rows_of: Option<usize>,
-    /// Contiguous runs of the operand. Present only if lines or steps include padding, or have no
-    /// constant stride in memory.
+    /// Contiguous runs of the operand. `None` if lines and steps include no padding and have
+    /// constant strides in memory.
     pub runs: Option<OperandRuns>,
 }
 
@@ -63,7 +63,8 @@ impl DimRoles<'_> {
 }
 
 /// Returns two distances in memory, in elements: first between neighbouring lines, then between
-/// neighbouring steps. Both are distances in the largest array from which the operand is computed.
+/// neighbouring steps. The distances are measured in the largest array from which the operand is
+/// computed.
 pub fn distances(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> [i64; 2] {
     let computation = fusion.computation();
     let maps = maps_from(&fusion.module, fusion.entry(), operand, 0);

@@ -79,9 +79,9 @@ impl OperandRuns {
         elements / run as f64 * PER_RUN + pieces * PER_PIECE
     }
 
-    /// Returns the number of steps per chunk, at most `most`. With this number, a chunk contains
-    /// whole runs, or a run consists of whole chunks. If these chunks would be shorter than a
-    /// quarter of `most`, returns `most`.
+    /// Returns the number of steps per chunk, at most `most`. A chunk of the returned size contains
+    /// whole runs, or a run consists of whole chunks. If a run has more than `most` steps and would
+    /// consist of chunks shorter than a quarter of `most`, returns `most`.
     pub fn even_steps(&self, steps: i64, most: i64) -> i64 {
         let run = if self.are_steps { self.run_size() } else { 1 };
         if run <= most {

@@ -13,7 +13,7 @@ const FEW_ROWS: i64 = 64;
 const SMALL_MATRIX: i64 = 16 << 10;
 
 /// Returns for each operand of a dot the order of dimensions that kernels read fastest. The order
-/// is empty if the operand's own order is equally good. Returns no orders for other operations.
+/// is empty if the operand's own order is equally good. Returns no orders if the hero is not a dot.
 ///
 /// ```text
 /// dot(x, w), rows of x by rows of w    order of w: columns first: a vector holds several columns
@@ -52,12 +52,12 @@ impl Operand<'_> {
         self.free().into_iter().map(|d| self.array.dims[d as usize]).fold(1, i64::saturating_mul)
     }
 
-    /// Whether there are several rows, each with contiguous contracted elements.
+    /// Whether the operand has several rows, each with contiguous contracted elements.
     fn is_by_rows(&self) -> bool {
         self.contracted.contains(&(self.array.rank() as i64 - 1)) && self.rows() > 1
     }
 
-    /// Returns the order with the free dimensions last, or no order.
+    /// Returns the order with the free dimensions last if `is_faster`, and otherwise no order.
     fn order_if(&self, is_faster: bool) -> Vec<i64> {
         if is_faster { [self.batch, self.contracted, &self.free()].concat() } else { Vec::new() }
     }

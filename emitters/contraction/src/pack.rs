@@ -22,7 +22,7 @@ pub struct PackSource<'a> {
     pub factor: ElementType,
     /// Whether [`OFFSET`] is added to the converted elements.
     pub is_offset: bool,
-    /// Copied ranges of steps begin and end at multiples of this number.
+    /// Number of steps at whose multiples copied ranges of steps begin and end.
     pub grain: i64,
 }
 
@@ -57,14 +57,14 @@ impl PackSource<'_> {
         value
     }
 
-    /// Returns the packed form of zero. Packing fills the padding with this value.
+    /// Returns the packed form of zero, with which packing fills the padding.
     pub fn nothing(&self, b: &mut FunctionBuilder) -> Value {
         if self.is_offset { b.int(OFFSET, Scalar::I8) } else { b.zero(&Scalar::of_element(self.factor).into()) }
     }
 
     /// Inserts an element into the tensor. If elements are complex, the first half of the last
-    /// dimension holds real parts, and the second half holds imaginary parts. Each half has the
-    /// layout of real elements.
+    /// dimension holds real parts, and the second half holds imaginary parts. Each half of the last
+    /// dimension has the layout of real elements.
     pub fn insert(&self, b: &mut FunctionBuilder, element: Value, tensor: Value, place: &[Value]) -> Value {
         let Some((&last, before)) = place.split_last().filter(|_| self.operand.element.is_complex()) else {
             return b.insert(element, tensor, place);

@@ -13,8 +13,8 @@ use crate::{convert, convolution};
 /// Least number of products for which packing pays. With fewer products, a loop over the elements
 /// of the result is as fast.
 pub const LEAST_PRODUCTS: i64 = 1 << 11;
-/// Least number of products per batch for a product of a vector and a matrix. This limit is lower
-/// because nothing is packed: the columns of the matrix become lanes.
+/// Least number of products per batch for a product of a vector and a matrix. The limit is lower
+/// than `LEAST_PRODUCTS`, because the kernel packs nothing: the columns of the matrix become lanes.
 const LEAST_OF_A_VECTOR: i64 = 1 << 6;
 /// Cost of one vector of products with operands in the nearest cache, in additions.
 pub const VECTOR_OF_PRODUCTS: f64 = 1.06;
@@ -37,9 +37,9 @@ pub struct ProductProblem {
     pub sizes: ProductSizes,
     /// Type in which products are summed.
     pub sum: ElementType,
-    /// Type in which products are computed. Up to [`ProductProblem::most_together`] products are
-    /// also added in this type. For complex numbers, this is the type of the real and imaginary
-    /// parts.
+    /// Type in which products are computed. The kernel also adds up to
+    /// [`ProductProblem::most_together`] products in the type `factor`. For complex numbers,
+    /// `factor` is the type of the real and imaginary parts.
     pub factor: ElementType,
     /// Element type of the dot's result.
     pub result: ElementType,
@@ -70,7 +70,8 @@ pub struct ProductRoots {
 impl ProductProblem {
     /// Returns the largest number of products that may be added in the type
     /// [`ProductProblem::factor`]. Bytes are multiplied as `f32`, because processors multiply
-    /// floats faster than 32-bit integers. An `f32` holds the sum of this many products exactly.
+    /// floats faster than 32-bit integers. An `f32` holds the sum of the returned number of
+    /// products of bytes exactly.
     pub fn most_together(&self) -> i64 {
         if self.factor == self.sum.real_part() { self.sizes.steps } else { self.sizes.steps.min(EXACT_PRODUCTS) }
     }
@@ -78,7 +79,7 @@ impl ProductProblem {
     /// Checks that packing pays.
     ///
     /// # Errors
-    /// If the product is too small or too large, or if a loop is as fast.
+    /// If the product is too small or too large, or if a loop over the results is as fast.
     pub fn check(&self) -> Result<(), Decline> {
         let ProductSizes { batch, rows, columns, steps } = self.sizes;
         let products = [batch, rows, columns, steps].iter().fold(1i64, |n, &size| n.saturating_mul(size));
@@ -277,8 +278,9 @@ fn transposed(result: &IndexingMap) -> IndexingMap {
     IndexingMap { dims: vec![batch, right, left], results, ..result.clone() }
 }
 
-/// Whether the left operand's lines are contiguous in the first result and the right operand's
-/// lines are not. The operands are then swapped, so that columns are contiguous in the result.
+/// Whether the emitter swaps the operands: the left operand's lines are contiguous in the first
+/// result, and the right operand's lines are not. After the swap, columns are contiguous in the
+/// result.
 fn is_transposed(result: &IndexingMap, outputs: &[DotResult]) -> bool {
     let first = outputs.first().and_then(|output| Some((result.then(&output.of_dot)?, output)));
     first.is_some_and(|(at, output)| {

@@ -53,8 +53,8 @@ impl<'a> ResultEpilogues<'a> {
     }
 }
 
-/// Returns the plan of each output, in order, and the visits of the epilogues. `map` returns the
-/// map of each group of roots.
+/// Returns the plan of each output, in order, and the visits of the epilogues. `map` returns, for a
+/// group of roots, the map `(th, bl)[…] -> index of the results`.
 pub fn written(
     all: &[ProductRoots],
     product: InstrId,
@@ -71,9 +71,9 @@ pub fn written(
     (outputs.into_iter().map(|(_, output)| output).collect(), visits)
 }
 
-/// Returns the registers of sums to which the next products are added. For the first steps, all
-/// sums are zero. For later steps, the registers hold the elements of `sums` at `places`. `first`
-/// is the number of the next step, or `None` if all steps are added at once.
+/// Returns the registers of sums to which the kernel adds the next products. For the first steps,
+/// all sums are zero. For later steps, the registers hold the elements of `sums` at `places`.
+/// `first` is the number of the next step, or `None` if all steps are added at once.
 pub fn sums_before<P: AsRef<[Value]>>(
     b: &mut FunctionBuilder,
     first: Option<Value>,

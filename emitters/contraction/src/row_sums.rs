@@ -1,4 +1,4 @@
-//! Products that are faster as a multiplication and a sum.
+//! Finds products that are faster as a multiplication and a sum than as a dot.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Candidate;
@@ -11,8 +11,9 @@ const LARGE: i64 = 1 << 20;
 const FEWEST_COLUMNS: i64 = 256;
 
 /// Whether the hero is the product of one row and a large matrix on a device with one thread per
-/// block. A kernel of sums reads each element of the matrix once and packs no elements. In blocks
-/// of many threads, the threads of a block share the contracted elements of a product.
+/// block. A kernel of sums reads each element of the matrix once and packs no elements. On a device
+/// with many threads per block, a product remains a dot: the threads of a block divide the
+/// contracted elements among themselves.
 pub fn is_faster_as_sum(hero: &Candidate, device: &DeviceDescription) -> bool {
     let computation = hero.region.computation();
     let dot = computation.instruction(hero.anchor);

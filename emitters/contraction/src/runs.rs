@@ -1,7 +1,6 @@
-//! Packing of convolution operands whose lines and steps are not in memory order, or include
-//! padding. These operands are copied run by run. A run is a range of lines or of steps that is
-//! contiguous in memory. The kernel decides once per run which part of the run is inside the
-//! operand.
+//! Packing, run by run, of convolution operands whose lines and steps are not in memory order, or
+//! include padding. A run is a range of lines or of steps that is contiguous in memory. The kernel
+//! decides once per run which part of the run is inside the operand.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
@@ -16,12 +15,12 @@ const TOGETHER: i64 = 16;
 /// time.
 const LONG: i64 = 48;
 
-/// Range of positions of a run to copy. The range consists of whole pieces.
+/// Range of a run's positions that the kernel copies. The range consists of whole pieces.
 #[derive(Clone, Copy)]
 struct RunRange {
     begin: Value,
     end: Value,
-    /// Number of positions that are copied together.
+    /// Number of positions of a piece, which the kernel copies together.
     piece: i64,
 }
 
@@ -105,8 +104,8 @@ impl PackSource<'_> {
         })
     }
 
-    /// Copies the range `stretch` of a run. `put` stores one element in the tensor. The element's
-    /// position is given as two numbers: the start of a piece and the offset in this piece.
+    /// Copies the range `stretch` of a run. `put` stores one element in the tensor. `put` receives
+    /// the element's position as two numbers: the start of a piece and the offset in this piece.
     fn copy_run(
         &self,
         b: &mut FunctionBuilder,
@@ -253,7 +252,7 @@ impl PackSource<'_> {
         Some([low, high])
     }
 
-    /// Whether there is an element at a place. Between dilated elements there are holes.
+    /// Whether the position `place` contains an element, not a hole between dilated elements.
     fn is_element(&self, b: &mut FunctionBuilder, condition: &BoundsCondition, place: Value) -> Value {
         let (dilation, zero) = (b.index(condition.dilation), b.index(0));
         let rest = b.remsi(place, dilation);

@@ -25,10 +25,10 @@ pub trait ProductStrategy: Sized + 'static {
     /// Returns the reason if the strategy does not support the problem or the device.
     fn suits(problem: &Self::Problem, device: &DeviceDescription) -> Result<(), Decline>;
 
-    /// Chooses the sizes. Knobs that the configuration sets are not changed.
+    /// Chooses the sizes. Does not change knobs that the configuration sets.
     ///
     /// # Errors
-    /// If a knob has an impossible value, or the choice does not fit the device.
+    /// If a knob has an impossible value, or the chosen sizes do not fit the device.
     fn new(problem: &Self::Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Self, EmitError>;
 
     fn plan(&self, problem: &Self::Problem, device: &DeviceDescription) -> Plan;

@@ -9,8 +9,8 @@ use crate::pack::{OperandRange, PackSource, each, half_row};
 use crate::squares::SquareShape;
 use crate::tiles::TileSizes;
 
-/// Largest size of squares that are transposed in one pass. LLVM's time grows with the depth of the
-/// shuffles.
+/// Largest size of squares that are transposed in one pass. LLVM's compile time grows with the
+/// depth of the shuffles.
 const SMALL: i64 = 4;
 
 impl SquareShape {
@@ -63,7 +63,8 @@ impl SquareShape {
         [source, target]
     }
 
-    /// Builds one loop over all parts of all squares. This loop is too long for LLVM to unroll.
+    /// Builds one loop over all parts of all squares. LLVM does not unroll a single loop over all
+    /// parts, because it has too many iterations.
     fn each_part(
         self,
         b: &mut FunctionBuilder,
@@ -80,8 +81,8 @@ impl SquareShape {
         })
     }
 
-    /// Runs the stages that combine `rows` and returns the new rows. `rows` are `spacing` rows
-    /// apart in the square.
+    /// Builds the stages of the transpose that combine `rows`, and returns the new rows. Neighbours
+    /// in the list `rows` are `spacing` rows apart in the square.
     fn exchanged(self, b: &mut FunctionBuilder, mut rows: Vec<Value>, spacing: i64) -> Vec<Value> {
         let lanes = self.size;
         let mut between = rows.len() / 2;

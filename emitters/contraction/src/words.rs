@@ -1,10 +1,10 @@
 //! Products of words in vector registers. A word holds a few neighbouring steps of a row or column.
 //! The kernel broadcasts a word of the left operand to all lanes, and multiplies it by one word per
-//! column. Operands are packed as for tile registers.
+//! column. The packed operands have the layout that products in tile registers use.
 //!
-//! Processors multiply signed bytes by unsigned bytes. If both operands are signed, packing adds
-//! 128 to the left operand's bytes. When the kernel writes a sum, it subtracts `128 * (sum of the
-//! column's elements)`.
+//! The processors' instructions for words of bytes multiply signed bytes by unsigned bytes. If both
+//! operands are signed, packing adds 128 to the left operand's bytes. When the kernel writes a sum,
+//! it therefore subtracts `128 * (sum of the elements in the right operand's column)`.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 use fusebox_core::hlo::ElementType;
@@ -42,8 +42,8 @@ pub fn multiply(
 }
 
 /// Computes how much the left operand's offset adds to the sums of `lines` columns, and adds these
-/// numbers to `offsets`. `first` is the number of the first step. If `first` is 0 or `None`, starts
-/// from zero.
+/// numbers to `offsets`. `first` is the number of the first step. If `first` is 0 or `None`, the
+/// offsets start from zero.
 pub fn add_offsets(
     b: &mut FunctionBuilder,
     tiles: &TileSizes,

@@ -1,4 +1,5 @@
-//! The updates and the other results of a fusion, if the emitter supports the fusion.
+//! Finds the updates and the other results of a fusion, or the reason why the emitter does not
+//! support the fusion.
 
 use fusebox_core::analysis::hero_to_root;
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
@@ -10,7 +11,7 @@ use crate::updates::{OtherResult, Update, UpdateFusion, decline, reshaped};
 
 impl Analysis for UpdateFusion {
     /// Returns the updates and the other results of a fusion. Declines if a dynamic-update-slice
-    /// among the results updates something else than a parameter. Also declines if another
+    /// among the results updates an array that is not a parameter. Also declines if another
     /// instruction could read elements that the kernel has already replaced.
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();

@@ -51,9 +51,9 @@ pub fn emit(task: &Task<UpdateFusion>, plan: &Plan) -> Result<Kernel, EmitError>
     kernel.finish(&outputs)
 }
 
-/// The functions that compute the start indices of an update. The kernel calls these functions
-/// inside the loop, where it uses the start indices. If the loop replaces a single element, the
-/// functions may read this element.
+/// The functions that compute the start indices of an update. The kernel calls the functions for
+/// the start indices inside the loop that writes the update. If the loop replaces a single element,
+/// the functions for the start indices may read this element.
 struct StartFunctions<'a> {
     starts: Vec<(&'a StartIndex, Option<(Subgraph, ElementType)>)>,
 }
@@ -68,7 +68,7 @@ impl<'a> StartFunctions<'a> {
         StartFunctions { starts: update.starts.iter().map(&mut declare).collect() }
     }
 
-    /// Computes one index per dimension, clamped so that the update fits.
+    /// Computes one start index per dimension, clamped so that the update fits in the array.
     fn write(&self, b: &mut FunctionBuilder) -> Vec<Value> {
         let mut values = Vec::with_capacity(self.starts.len());
         for start in &self.starts {

@@ -2,7 +2,8 @@
 //! the element.
 //!
 //! The output may use the buffer of the parameter. Therefore, no thread may read an element that
-//! another thread writes. A thread may read only elements that it replaces itself.
+//! another thread writes. In an updated parameter, a thread may read only elements that it replaces
+//! itself.
 
 use std::collections::HashSet;
 

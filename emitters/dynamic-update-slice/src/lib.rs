@@ -1,5 +1,5 @@
-//! Emitter for in-place dynamic-update-slice. The kernel writes only the updated part. See
-//! README.md.
+//! Emitter for in-place dynamic-update-slice. The kernel writes only the part of the array that the
+//! dynamic-update-slice replaces. See README.md.
 //!
 //! ```text
 //! accept.rs   fusion -> its updates and other results
@@ -33,8 +33,10 @@ fusebox_core::emitters! {
 struct DynamicUpdateSlice;
 
 /// Returns the claim for a dynamic-update-slice. If the instruction is the root, and the rest of
-/// the result is already in the buffer, the kernel writes only the updated part. If the instruction
-/// is not the root, a kernel chooses between two reads for each element. This choice loses no time.
+/// the result is already in the buffer, the kernel writes only the updated part. If the
+/// dynamic-update-slice is not the root, a kernel of another hero selects for each element the
+/// operand from which it reads. The claim states no extra cost for kernels of other heroes, because
+/// selecting between two operands loses no time.
 fn claim(_: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     Some(Claim { place: HeroPlace::Root, updates: 1, ..Claim::default() })
 }

@@ -27,8 +27,9 @@ pub fn distributed(task: &Task<UpdateFusion>, configuration: &Configuration) -> 
 }
 
 /// If the cache lines that an update writes are distributed over the caches of all cores, returns
-/// the number of their bytes. Otherwise returns 0. The lines are distributed if the array is larger
-/// than one core's cache and the slice spans the array's outermost dimension.
+/// the number of their bytes. Otherwise returns 0. The cache lines are distributed over all cores
+/// if the array is larger than one core's cache and the slice spans the array's outermost
+/// dimension.
 fn spread(task: &Task<UpdateFusion>, update: &Update) -> i64 {
     let instruction = task.fusion.computation().instruction(update.instruction);
     let Some(array) = instruction.shape.as_array() else { return 0 };

@@ -57,10 +57,11 @@ pub struct OtherResult {
 }
 
 impl Update {
-    /// Returns the output from which the kernel reads elements before it replaces them. This output
-    /// initially contains the parameter's elements. Reads and writes then use the same pointer, so
+    /// Returns the output from which the kernel reads elements before it replaces them. The
+    /// returned output initially contains the parameter's elements. If the kernel reads the
+    /// elements from the output instead of the parameter, reads and writes use the same pointer, so
     /// LLVM need not prove that two pointers do not alias. Returns `None` if the output has another
-    /// type, or if there are several outputs.
+    /// type than the parameter, or if there are several outputs.
     pub fn replaced(&self, computation: &Computation, roots: &[InstrId]) -> Option<usize> {
         let [(output, _)] = self.outputs[..] else { return None };
         let mut outputs = roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves());
@@ -122,9 +123,9 @@ impl Update {
     }
 
     /// Returns three numbers that the number of lanes must divide: the length of the update's rows,
-    /// the length of the whole array's rows, and the update's start in a row. Then an aligned
-    /// vector of the update is also an aligned vector of the whole array. If the start is not
-    /// constant, the third number is 1.
+    /// the length of the whole array's rows, and the update's start in a row. If the number of
+    /// lanes divides all three numbers, an aligned vector of the update is also an aligned vector
+    /// of the whole array. If the start is not constant, the third number is 1.
     pub fn alignments(&self, computation: &Computation) -> [i64; 3] {
         let start = match self.starts.last() {
             Some(StartIndex::Fixed(start)) => *start,

@@ -1,4 +1,5 @@
-//! Check whether the emitter supports a fusion. At least two results must be slices.
+//! Check whether the emitter supports a fusion. The emitter supports a fusion only if at least two
+//! results are slices.
 
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{Op, Shape};

@@ -1,4 +1,4 @@
-//! The instruction below a chain of reshapes.
+//! Finds the instruction whose result passes through a chain of reshapes.
 
 use fusebox_core::hlo::{Computation, InstrId};
 

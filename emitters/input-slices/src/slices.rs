@@ -23,8 +23,8 @@ pub struct Slice {
     /// Number of elements of the box, per dimension.
     pub sizes: Vec<i64>,
     /// Outputs that contain the slice. An entry consists of the number of the output, the number of
-    /// its value in the list of the array's leaves, and a map. For each index of the box, the map
-    /// gives the index of the output.
+    /// its value in the list of the array's leaves, and a map. The map leads from an index of the
+    /// box to an index of the output.
     pub outputs: Vec<(usize, usize, IndexingMap)>,
 }
 

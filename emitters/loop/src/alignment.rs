@@ -1,5 +1,5 @@
-//! Finds fusions whose accesses of adjacent points cannot be vectors, because the kernel reads rows
-//! from the middle: a pad, a window, a shifted slice.
+//! Finds fusions in which a thread cannot read the elements for adjacent points as a vector,
+//! because a pad, a window or a shifted slice makes the thread read rows from unaligned positions.
 
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{InstrId, Op};
@@ -8,14 +8,14 @@ use fusebox_core::indexing::{Indexing, Reading, maps_from};
 use crate::factors::position;
 use crate::roots::{RootGroup, is_elementwise};
 
-/// Number of places at which the reads are compared.
+/// Number of positions in the array at which the emitter compares the reads of adjacent points.
 const SAMPLES: i64 = 3;
 
 /// Returns the largest number of lanes, at most `lanes`, with which a thread can read the large
-/// arrays of a fusion as vectors. If a thread computes adjacent points, but reads each of them by
-/// a separate instruction, the threads of a warp read with gaps. A vector starts at a multiple of
-/// its length, so 1 is returned if the kernel reads adjacent elements that start elsewhere.
-/// Elements that are not adjacent do not limit the number.
+/// arrays of a fusion as vectors. If a thread computes adjacent points, but reads each of them by a
+/// separate instruction, the threads of a warp read with gaps. A vector starts at a multiple of its
+/// length, so the function returns 1 if the kernel reads adjacent elements that do not start at
+/// such a multiple. Reads of elements that are not adjacent do not limit the number of lanes.
 pub fn lanes_of_reads(fusion: &Fusion, groups: &[RootGroup], lanes: i64) -> i64 {
     let shifts = |group: &RootGroup| {
         !is_elementwise(fusion, group) && group.instructions.iter().any(|&root| is_shifted(fusion, root, group, lanes))
@@ -41,8 +41,9 @@ fn is_shifted(fusion: &Fusion, root: InstrId, group: &RootGroup, lanes: i64) -> 
     large.into_iter().any(is_shifted)
 }
 
-/// Compares the positions of adjacent points at a few places within the array. Loops of the reading
-/// are at their second iteration, and numbers that are not known before the kernel runs are odd.
+/// Compares, at a few positions in the array, the positions that adjacent points read. The
+/// comparison assumes that each loop of the reading is at its second iteration, and that each
+/// number that is unknown before the kernel runs is odd.
 fn starts_elsewhere(fusion: &Fusion, id: InstrId, reading: &Reading, group: &RootGroup, lanes: i64) -> bool {
     let Some(position) = position(fusion.computation(), id, &reading.map) else { return false };
     let points = group.element_count();

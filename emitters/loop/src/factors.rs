@@ -1,6 +1,6 @@
 //! Splits dimensions that a reshape has merged. For example, if the kernel reads a dimension of
 //! size 63 as 7 rows of 9 elements, a loop of 7 iterations around a loop of 9 iterations visits the
-//! points. The innermost loop then contains no index division.
+//! points. Because of the split, the innermost loop contains no index division.
 
 use std::collections::BTreeSet;
 
@@ -67,8 +67,8 @@ fn positions(fusion: &Fusion, root: InstrId) -> Vec<Expr> {
 }
 
 /// Returns the position in memory at which a parameter or constant is read, or the number that is
-/// read from an iota. `map` computes the index of the read element. Returns `None` for other
-/// instructions, and if the expression is large.
+/// read from an iota. `map` computes the index of the read element. Returns `None` for instructions
+/// that are not parameters, constants or iotas, and if the expression is large.
 pub fn position(computation: &Computation, id: InstrId, map: &IndexingMap) -> Option<Expr> {
     let instruction = computation.instruction(id);
     let position = match &instruction.op {

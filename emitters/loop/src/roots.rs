@@ -27,8 +27,8 @@ impl Analysis for LoopResults {
 pub struct RootGroup {
     /// Dimensions of the roots.
     pub dims: Vec<i64>,
-    /// Expensive instructions of the roots. The kernel should compute or read them only once for
-    /// all roots.
+    /// Instructions that the kernel should compute or read only once for all roots: all
+    /// instructions that the roots need, except scalars, constants, iotas and broadcasts.
     pub needs: HashSet<InstrId>,
     /// The roots, without duplicates.
     pub instructions: Vec<InstrId>,
@@ -44,10 +44,10 @@ impl RootGroup {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
 
-    /// Whether the group's loop should also compute results that need the instructions `needs`. The
-    /// loop should also compute these results if the group needs one of these instructions too, or
-    /// if either the group or the results need no expensive instruction. For unrelated results,
-    /// separate loops are better, because each loop reads fewer arrays.
+    /// Whether the group's loop should also compute results that need the instructions `needs`. A
+    /// group and results belong in one loop if they need a common instruction, or if one of the two
+    /// sets of needed instructions is empty. For unrelated results, separate loops are better than
+    /// one loop, because each loop reads fewer arrays.
     pub fn goes_with(&self, needs: &HashSet<InstrId>) -> bool {
         self.needs.is_empty() || needs.is_empty() || !self.needs.is_disjoint(needs)
     }

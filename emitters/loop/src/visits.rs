@@ -14,7 +14,8 @@ use crate::roots::{RootGroup, is_elementwise};
 /// Largest number of elements that a point may read if a thread computes several points.
 const MOST_READS_WITH_LANES: i64 = 8;
 /// Least cost, in additions, of an operation whose code consists of several basic blocks, such as
-/// the sine of an `f64`. Accesses of adjacent points are not merged across such code.
+/// the sine of an `f64`. Accesses of adjacent points are not merged across the code of an operation
+/// with several basic blocks.
 const COST_OF_BRANCHES: f64 = 100.0;
 /// For blocks of one thread: if rows of an elementwise fusion are shorter than this length, the
 /// kernel merges all dimensions.
@@ -95,9 +96,10 @@ fn factors_of_points(
 }
 
 /// Returns the number of lanes: the largest power of two with which a thread accesses each array by
-/// one instruction. Then the accesses of a warp have no gaps. The number of points may be any
-/// number; the last thread computes the rest. The number is 1 for fusions that read many elements
-/// per point, that compute operations with branches, or that cannot read vectors.
+/// one instruction. If a thread accesses an array by one instruction, the accesses of a warp have
+/// no gaps. The number of points need not be a multiple of the number of lanes; the last thread
+/// computes the remaining points. The number of lanes is 1 for fusions that read many elements per
+/// point, that compute operations with branches, or that cannot read vectors.
 fn lanes(fusion: &Fusion, groups: &[RootGroup], device: &DeviceDescription) -> i64 {
     let computation = fusion.computation();
     let most_reads = computation.instructions.iter().map(|i| combined_elements(computation, i)).max().unwrap_or(1);

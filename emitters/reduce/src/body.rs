@@ -1,5 +1,5 @@
-//! The subgraph functions of one reduction group. All emitters use these functions. The functions
-//! compute operands at a point of the problem, combiners, and epilogues.
+//! The subgraph functions of one reduction group, which all emitters of reductions use. The
+//! subgraph functions compute operands at a point of the problem, combiners, and epilogues.
 
 use fusebox_core::analysis::{ReductionGroup, Start};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Type, Value};
@@ -171,7 +171,8 @@ impl<'g> ReductionBody<'g> {
         complete
     }
 
-    /// Completes the results `totals` and applies the epilogues to them, at the coordinates `kept`.
+    /// Combines `totals` with the initial values, and applies the epilogues to the results at the
+    /// coordinates `kept`.
     pub fn finish(
         &self,
         b: &mut FunctionBuilder,

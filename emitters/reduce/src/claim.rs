@@ -11,9 +11,9 @@ use crate::parts::parts;
 const LEAST_REDUCED: f64 = 16.0;
 
 /// Returns the claim for a reduction. In kernels of other emitters, one thread reduces each result.
-/// A reduction's kernel visits all elements of the reduction's operands. In the same pass, the
-/// kernel computes instructions with the same number of elements, and other reductions of the same
-/// dimensions.
+/// A reduction's kernel visits all elements of the reduction's operands. In the same pass over
+/// these elements, the kernel can compute other reductions of the same dimensions, and instructions
+/// with as many elements as the operands.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let reduce = computation.instruction(hero.anchor);

@@ -1,9 +1,9 @@
 //! The parts into which the emitters want a reduction to be divided.
 //!
-//! A kernel distributes the results over the cores. So a reduction with few results is faster if
-//! the results of several parts are reduced in a second step. On a cpu this is also faster if the
-//! reduction combines short rows that are far apart: a kernel adds columns in the lanes of a
-//! vector, but rows one by one.
+//! A kernel distributes the results over the cores. So a reduction with few results is faster in
+//! two steps: the first step reduces several parts of each result, and the second step reduces the
+//! parts' results. On a cpu, two steps are also faster if the reduction combines short rows that
+//! are far apart: a kernel adds columns in the lanes of a vector, but rows one by one.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Parts;
@@ -11,20 +11,22 @@ use fusebox_core::hlo::ArrayShape;
 
 /// Number of pieces of work per core that is enough to balance the cores' load.
 const PIECES_PER_CORE: i64 = 8;
-/// Least number of pieces of work per core with which a kernel uses the device well.
+/// Least number of pieces of work per core for which one step is fast enough.
 const ENOUGH_PER_CORE: i64 = 2;
 /// Bytes of adjacent columns that one piece of work covers.
 const COLUMN_BYTES: i64 = 256;
 /// Largest number of elements per thread that one block of a GPU reduces well.
 const ELEMENTS_PER_THREAD: i64 = 16;
-/// Arithmetic per element, in bytes, that takes one thread as long as reading the element.
+/// Cost of the arithmetic per element, in bytes, that takes a thread as long as reading the
+/// element.
 const READ_BYTES: f64 = 16.0;
-/// Longest row, in elements, that is treated as short. A kernel reduces a longer row in vectors, in
-/// about the same time.
+/// Longest row, in elements, that is treated as short. A kernel reduces a longer row in vectors, so
+/// that one step takes about as long as two steps.
 const SHORT_ROW: i64 = 31;
-/// Least number of short rows per result for which two steps are faster.
+/// Least number of short rows per result for which two steps are faster than one step.
 const LEAST_ROWS: i64 = 64;
-/// Least number of elements of an array with short rows for which two steps are faster.
+/// Least number of elements of an array with short rows for which two steps are faster than one
+/// step.
 const LEAST_IN_ROWS: i64 = 1 << 12;
 
 /// Returns the parts into which the reduction of an array over `reduced` dimensions, which are in
@@ -39,7 +41,8 @@ pub fn parts(array: &ArrayShape, reduced: &[i64], device: &DeviceDescription) ->
     is_divided.then_some(Parts { count, together: pieces.together, arithmetic, second })
 }
 
-/// The work of a kernel: independent pieces of adjacent columns, or of one result.
+/// The work of a kernel, divided into independent pieces. A piece computes adjacent columns, or one
+/// result.
 struct Pieces {
     count: i64,
     /// Number of results of a piece.
@@ -60,7 +63,8 @@ impl Pieces {
         Pieces { count, together: columns.clamp(1, per_piece), per_result }
     }
 
-    /// Whether a kernel computes all elements of each result in one step.
+    /// Whether one step is enough: a GPU block reduces all elements of a piece well, or every core
+    /// has enough pieces.
     fn is_enough(&self, device: &DeviceDescription) -> bool {
         let of_block = i64::from(device.max_threads_per_block) * ELEMENTS_PER_THREAD;
         let fits_in_block = !device.is_single_threaded_block() && self.per_result <= of_block / self.together;
@@ -73,8 +77,8 @@ impl Pieces {
     }
 }
 
-/// Returns the dimensions of rows that are short and far apart. The list is empty if there are no
-/// such rows.
+/// Returns the minor dimensions of the array if they form short, reduced rows that are far apart.
+/// Otherwise the list is empty.
 fn short_rows(array: &ArrayShape, reduced: &[i64]) -> Vec<i64> {
     let is_reduced = |d: &usize| reduced.contains(&(*d as i64));
     let mut row: Vec<usize> = (0..array.rank()).rev().take_while(is_reduced).collect();

@@ -32,10 +32,10 @@ pub struct ScanBody<'a> {
 /// Position of an element: `[outer, step, inner]`.
 pub type Point = [Value; 3];
 
-/// The combinations of a line's elements before a chunk.
+/// The combined values of those elements of a line that precede a chunk.
 #[derive(Clone, Copy)]
 pub struct PrefixValues {
-    /// Combination of the elements before the chunk's group.
+    /// Combination of the line's elements before the first chunk of the chunk's group.
     pub base: Value,
     /// Combination of the group's elements before the chunk. The value is unspecified if the chunk
     /// is the first of its group.
@@ -60,8 +60,8 @@ impl PrefixValues {
     }
 }
 
-/// A range of steps. The kernel combines these steps with each other before it combines them with
-/// earlier steps.
+/// A range of steps. The kernel combines the steps of a chunk with each other before it combines
+/// the chunk with earlier steps.
 pub struct StepChunk {
     pub first: Value,
     /// The step after the last step of the chunk.
@@ -95,7 +95,7 @@ impl<'a> ScanBody<'a> {
         kernel.finish(&written)
     }
 
-    /// Returns the value with which every line begins.
+    /// Returns the scan's initial value, with which every line begins.
     pub fn initial(&self, b: &mut FunctionBuilder) -> Value {
         b.call_subgraph(&self.initial, &[], &[])[0]
     }

@@ -1,6 +1,6 @@
 //! The loops of a block with many lines. The kernel processes one step of all lines at a time and
-//! keeps the combinations of the lines in tiles. LLVM thus vectorises the combinations for any
-//! layout in memory.
+//! keeps the combined values of the lines in tiles. So LLVM vectorises the calls of the combiner
+//! over the lines, for any layout in memory.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::IndexingMap;
@@ -96,8 +96,8 @@ impl ScanBody<'_> {
         ColumnLoopState::of(&state)
     }
 
-    /// Processes one step of all lines: combines its elements with the previous elements, and
-    /// writes the results.
+    /// Processes one step of all lines: combines each line's element with the line's previous
+    /// elements, and writes the results.
     fn step_of_tile(
         &self,
         b: &mut FunctionBuilder,

@@ -1,5 +1,5 @@
 //! The loops of a block that scans whole lines. The kernel scans a few lines together and keeps the
-//! combinations of these lines in registers.
+//! combined values of these lines in registers.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Expr, IndexingMap};
@@ -56,8 +56,9 @@ impl ScanBody<'_> {
         state.split_off(3 * places.len())
     }
 
-    /// Processes one step of all lines. Returns for each line the combination of its elements in
-    /// the chunk so far. The outputs follow these values.
+    /// Processes one step of all lines. Returns a list that begins with one value per line: the
+    /// combination of the line's elements in the chunk so far. In this list, the outputs follow the
+    /// values of the lines.
     fn step_of_lines(
         &self,
         b: &mut FunctionBuilder,

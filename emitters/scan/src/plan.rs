@@ -8,12 +8,13 @@ use fusebox_core::launch::Balance;
 use crate::problem::{Scan, ScanSizes};
 
 /// Number of steps of a chunk. The kernel combines the steps of a chunk with each other before it
-/// combines them with earlier steps. Rounding errors of sums grow with the length of a chunk and
-/// with the number of groups of chunks. They do not grow with the number of steps.
+/// combines the chunk with earlier steps. Rounding errors of sums grow with the length of a chunk
+/// and with the number of groups of chunks. Rounding errors are not proportional to the number of
+/// steps.
 pub const CHUNK: i64 = 32;
 
-/// Returns the number of steps of a group. The kernel combines the sums of a group's chunks with
-/// each other before it combines them with earlier groups. The number of groups is about equal to
+/// Returns the number of steps of a group. The kernel combines the chunks of a group with each
+/// other before it combines the group with earlier groups. The number of groups is about equal to
 /// the number of chunks in a group.
 pub fn group(steps: i64) -> i64 {
     CHUNK * ceil_div(steps, CHUNK).isqrt().max(1)
@@ -23,16 +24,16 @@ pub fn group(steps: i64) -> i64 {
 /// latency of an addition in cycles. If the length of lines is a power of two, the reads and writes
 /// of more lines would exceed the associativity of the nearest cache.
 pub const LINES: i64 = 4;
-/// Least number of lines that are scanned together, one step of all lines at a time.
+/// Least number of lines that `column-scan` scans together, one step of all lines at a time.
 pub const LEAST_COLUMNS: i64 = 64;
-/// Largest number of lines that are scanned together. With this number, the tiles stay in the
-/// nearest cache.
+/// Largest number of lines that `column-scan` scans together. With this number, the tiles stay in
+/// the nearest cache.
 const MOST_COLUMNS: i64 = 1024;
 /// Number of tiles with an element per line: one for combinations within the chunk, and three for
 /// combinations before the chunk.
 const TILES: i64 = 4;
-/// Cost, in additions, of an addition that waits for the previous addition. The cost holds if
-/// `LINES` lines are scanned together.
+/// Cost of an addition that waits for the previous addition, as a number of independent additions.
+/// The cost holds if `LINES` lines are scanned together.
 const WAITING: f64 = 1.0;
 /// Name of the knob for the number of lines of a block, if a block scans a few lines at a time.
 const LINES_KNOB: &str = "lines";

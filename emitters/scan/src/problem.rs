@@ -24,7 +24,7 @@ pub struct Scan {
     pub at: IndexingMap,
     /// Results, grouped by dimensions.
     pub roots: Vec<ScanRoots>,
-    /// Cost of one combination, in additions.
+    /// Cost of one call of the combiner, as a number of additions.
     pub combination: f64,
 }
 

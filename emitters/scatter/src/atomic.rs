@@ -10,8 +10,8 @@ use crate::body::ScatterBody;
 use crate::problem::ScatterProblem;
 use crate::schedule::{MOST_BLOCKS, ScatterSchedule, THREADS, runtime_starts};
 
-/// Distribution of updates over threads. A thread has the units `thread + threads * (block + blocks
-/// * chunk)`. A unit consists of `lanes` adjacent updates.
+/// Distribution of updates over threads. A thread processes the units
+/// `thread + threads * (block + blocks * chunk)`. A unit consists of `lanes` adjacent updates.
 pub struct AtomicScatter {
     threads: i64,
     blocks: i64,
@@ -19,7 +19,7 @@ pub struct AtomicScatter {
     units: i64,
     lanes: i64,
     most_lanes: i64,
-    /// The operand dimension along which the lanes are adjacent.
+    /// The operand dimension along which the updates of a unit are adjacent.
     lane_dim: Option<usize>,
     atomic: bool,
 }

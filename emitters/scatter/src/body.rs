@@ -99,7 +99,8 @@ impl<'p> ScatterBody<'p> {
     }
 
     /// Converts an index between 0 and `last` to the type `index`. Emits a clamp, from which the
-    /// host derives this range. The compiler removes the clamp in a branch on the same condition.
+    /// host derives this range. If the code is in a branch that has checked this range, the
+    /// compiler removes the clamp.
     fn bounded(&self, b: &mut FunctionBuilder, value: Value, last: i64) -> Value {
         let (scalar, signed) =
             (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
@@ -118,7 +119,8 @@ impl<'p> ScatterBody<'p> {
         b.index_castui(value, Scalar::Index)
     }
 
-    /// Computes the output index of the update at these window coordinates.
+    /// Computes the output index of the update at the coordinates `window` of a slice that begins
+    /// at `starts`.
     pub fn landing(&self, b: &mut FunctionBuilder, starts: &[Value], window: &[Value]) -> Vec<Value> {
         starts.iter().zip(window).map(|(&start, &offset)| b.addi(start, offset)).collect()
     }

@@ -1,8 +1,8 @@
 //! The loops in which a block of one thread skips the slices of other blocks.
 //!
 //! The processor cannot predict whether a slice belongs to the block, so a branch on this condition
-//! costs more than applying the slice. Three loops without this branch process the next thousand
-//! slices:
+//! costs more than applying the slice. Three loops without a branch per slice process a thousand
+//! slices at a time:
 //!
 //! ```text
 //! look     index vectors   7 2 9 1 8 0 3 5 …     block owns rows 0 .. 4; a vector compares eight
@@ -46,8 +46,8 @@ struct SliceLists {
 }
 
 /// Visits all slices in order. Applies each slice that fits and starts in the block's range of
-/// operand dimension `dim`. `own` is the first position and the end of this range. Slices have size
-/// 1 in this dimension.
+/// operand dimension `dim`. `own` consists of the first position and the end of the block's range.
+/// Slices have size 1 in dimension `dim`.
 pub fn walk_own(
     kernel: &mut KernelBuilder,
     body: &ScatterBody,

@@ -4,7 +4,7 @@
 //!
 //! An index vector identifies a row. The row's number is the row-major position of the index vector
 //! in the dimensions that index vectors address. Each element of a row belongs to one thread, so
-//! that only the lists need barriers.
+//! that only accesses to the lists need barriers.
 
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
@@ -25,7 +25,7 @@ const THREADS: i64 = 256;
 const LOOKS: i64 = 4;
 /// Number of slices that a block lists at a time.
 pub const SLICES_PER_LIST: i64 = THREADS * LOOKS;
-/// Time in which a thread examines a slice, in additions.
+/// Cost of examining a slice, as a number of additions.
 const LOOK: f64 = 8.0;
 /// Number of barriers per iteration: for the running totals, after the list is written, and after
 /// the list is read.
@@ -66,8 +66,8 @@ impl ScatterSchedule for GatheredScatter {
         LaunchDimensions { blocks: blocks as u64, threads_per_block: THREADS as u32 }
     }
 
-    /// Returns the map `(th, bl)[slice, step]{starts…} -> index of the output`. The thread in the
-    /// map is the thread that applies the update.
+    /// Returns the map `(th, bl)[slice, step]{starts…} -> index of the output`. In the map, `th` is
+    /// the thread that applies the update.
     fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let (lanes, groups) = self.groups();
         let steps = ceil_div(self.row, lanes);
@@ -132,8 +132,8 @@ impl ScatterSchedule for GatheredScatter {
 }
 
 impl GatheredScatter {
-    /// Returns the schedule. Declines if slices may overlap without coinciding, or if the device is
-    /// too small.
+    /// Returns the schedule. Declines if slices may overlap without coinciding, or if a block of
+    /// the device is too small for the lists.
     pub fn of(problem: &ScatterProblem, device: &DeviceDescription) -> Result<Self, Decline> {
         let shape = &problem.shape;
         let is_row = |dim: &OperandDim| match dim.start {
@@ -295,7 +295,7 @@ impl GatheredScatter {
         b.minsi(index, last)
     }
 
-    /// Computes the start of a row's slices, per operand dimension.
+    /// Computes the first coordinate, per operand dimension, of all slices that update a row.
     fn starts(&self, b: &mut FunctionBuilder, body: &ScatterBody, row: Value) -> Vec<Value> {
         let shape = &body.problem.shape;
         let components = delinearize(&Expr::dim(0), &self.sizes);

@@ -1,6 +1,6 @@
-//! An emitter that combines the updates of one element in the same order in every run, even if this
-//! takes longer. The emitter has no separate schedule. For each fusion, the emitter uses the best
-//! schedule of the emitters that keep the order.
+//! An emitter that combines the updates of one element in the same order in every run, even if
+//! another order would be faster. The emitter has no separate schedule. For each fusion, the
+//! emitter uses the best schedule of the emitters that keep the order.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
@@ -25,7 +25,7 @@ const OWNED: &AnySchedule = &ScatterEmitter::<OwnedScatter>::EMITTER;
 // the best schedule for 95 % of 4,680 scatters of 1 to 100,000 rows and slices with 1 to 1,024
 // columns.
 
-/// Factor by which a look at a slice takes longer if the caches of a core do not hold all indices.
+/// Factor by which examining a slice takes longer if a core's cache does not hold all indices.
 const FAR_LOOK: f64 = 4.0;
 /// Size of an index in bytes.
 const INDEX_BYTES: i64 = 4;
@@ -34,7 +34,7 @@ const LOOKS_PER_LIST: f64 = 12.0;
 /// Number of slices that a thread examines in the time in which a thread applies a listed update.
 const LOOKS_PER_UPDATE: f64 = 4.0;
 
-/// Returns the schedule to use: the fastest of those that keep the order.
+/// Returns the fastest of the schedules that keep the order of updates.
 fn best(task: &Task<ScatterProblem>) -> &'static AnySchedule {
     let Task { problem, device, .. } = *task;
     if device.is_single_threaded_block() {
@@ -47,7 +47,8 @@ fn best(task: &Task<ScatterProblem>) -> &'static AnySchedule {
     }
 }
 
-/// Returns the time in which every thread walks all slices for its elements, in looks at a slice.
+/// Returns the time in which every thread visits all slices for each of its elements. The unit is
+/// the time of examining one slice.
 fn time_of_walks(problem: &ScatterProblem, device: &DeviceDescription, resident: f64) -> f64 {
     let shape = &problem.shape;
     let indices = shape.slices().saturating_mul(shape.components.len() as i64 * INDEX_BYTES);
@@ -55,7 +56,8 @@ fn time_of_walks(problem: &ScatterProblem, device: &DeviceDescription, resident:
     look * shape.slices() as f64 * (shape.operand_elements() as f64 / resident).max(1.0)
 }
 
-/// Returns the time in which blocks list slices and apply the listed updates, in the same unit.
+/// Returns the time in which blocks list slices and apply the listed updates. The unit is the time
+/// of examining one slice.
 fn time_of_lists(problem: &ScatterProblem, gathered: &GatheredScatter) -> f64 {
     let lists = ceil_div(problem.shape.slices(), SLICES_PER_LIST);
     let updates = problem.update_elements() as f64 / gathered.launch().threads() as f64;

@@ -11,11 +11,11 @@ use crate::body::{ScatterBody, nest};
 use crate::problem::ScatterProblem;
 use crate::schedule::{MOST_BLOCKS, ScatterSchedule, THREADS};
 
-/// Time in which a thread examines a slice, in additions.
+/// Cost of examining a slice, as a number of additions.
 const LOOK: f64 = 6.0;
 
-/// Distribution of the output's elements over threads. A thread owns the elements `thread + threads
-/// * (block + blocks * chunk)`.
+/// Distribution of the output's elements over threads. A thread owns the elements
+/// `thread + threads * (block + blocks * chunk)`.
 pub struct OwnedScatter {
     threads: i64,
     blocks: i64,

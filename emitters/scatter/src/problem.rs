@@ -6,12 +6,13 @@ use fusebox_core::analysis::{Combination, ScatterShape};
 use fusebox_core::emitter::{Analysis, Decline, Fusion, Work};
 use fusebox_core::hlo::{BinaryOp, Computation, ElementType, InstrId, Op};
 
-/// Maximum number of updates that the emitters accept. No memory holds more updates, and smaller
-/// counts in a plan do not overflow.
+/// Maximum number of updates that the emitters accept, and maximum number of elements of the
+/// operand. No memory holds more elements. Up to this number, the counts in a plan do not overflow.
 const MOST_POINTS: i64 = 1 << 40;
 
 /// Maximum number of reads of index vectors for which it is cheap to visit all slices for every
-/// element. Up to this number, schedules with a deterministic result are preferred.
+/// element. Up to this number of reads, predictions penalise schedules whose results may differ
+/// from run to run.
 const CHEAP_WALK: i64 = 1 << 24;
 
 /// The scatter of a fusion.
@@ -138,9 +139,9 @@ impl ScatterProblem {
         self.shape.unique || self.combinations.iter().zip(&self.elements).all(|(c, &e)| c.is_order_free(e))
     }
 
-    /// Whether one atomic operation can update an element of each output. For elements wider than
-    /// eight bytes, replacement is the only atomic operation. Additions of complex numbers are an
-    /// exception, because the two parts are added separately.
+    /// Whether atomic operations can update the outputs, one operation per element. For elements
+    /// wider than eight bytes, an atomic operation can only replace the element. Complex numbers of
+    /// any width can also be added, because the kernel adds the two parts separately.
     pub fn can_be_atomic(&self) -> bool {
         self.combinations.iter().zip(&self.elements).all(|(combination, element)| match combination {
             Combination::Joint => false,

@@ -3,7 +3,7 @@
 //! thread combines updates with equal index vectors in registers, and writes only when the index
 //! vector changes.
 //!
-//! The result is correct for any indices. The schedule pays if indices are sorted.
+//! The result is correct for any indices. The schedule is worthwhile if indices are sorted.
 
 use fusebox_core::analysis::{Combination, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Type, Value};
@@ -19,13 +19,14 @@ use crate::schedule::{MOST_BLOCKS, ScatterSchedule, THREADS, runtime_starts};
 
 /// Number of slices whose updates a thread reads before it combines the first update.
 const READ_AHEAD: i64 = 4;
-/// Time in which a thread compares and combines an update, in additions.
+/// Cost of comparing index vectors and combining an update, as a number of additions.
 const COMPARING: f64 = 4.0;
-/// Maximum number of slices of one thread. The last slice waits for all previous slices.
+/// Maximum number of slices of one thread. A thread processes its slices one after the other, so
+/// the last slice waits for all previous slices.
 const MOST_SLICES: i64 = 32;
 
-/// Distribution of updates over threads. A run is a sequence of consecutive slices. Unit `run *
-/// parts + part` consists of one part of each slice of a run.
+/// Distribution of updates over threads. A run is a sequence of consecutive slices. Unit
+/// `run * parts + part` consists of part number `part` of each slice of run number `run`.
 pub struct RunScatter {
     threads: i64,
     blocks: i64,
@@ -35,7 +36,7 @@ pub struct RunScatter {
     parts: i64,
     lanes: i64,
     units: i64,
-    /// The operand dimension along which the lanes are adjacent.
+    /// The operand dimension along which the updates of a part are adjacent.
     lane_dim: Option<usize>,
     /// Operand dimensions that updates span, in the order of the updates' dimensions.
     window_dims: Vec<usize>,
@@ -44,11 +45,12 @@ pub struct RunScatter {
 /// Updates that a thread holds in registers.
 #[derive(Clone)]
 struct PendingUpdates {
-    /// Whether the thread holds updates. The thread holds only updates of slices that fit.
+    /// Whether the thread holds updates. The thread holds only updates of slices that are inside
+    /// the operand.
     any: Value,
     /// Index vector of the held updates.
     vector: Vec<Value>,
-    /// Values per lane and output.
+    /// The held updates, per lane and output.
     values: Vec<Vec<Value>>,
 }
 
@@ -140,8 +142,9 @@ impl ScatterSchedule for RunScatter {
         )
     }
 
-    /// Returns the work. If slices are sorted, threads combine their updates. Otherwise, threads
-    /// write each update separately, and the comparisons gain nothing.
+    /// Returns the work. If slices are sorted, threads combine their updates. If slices are not
+    /// sorted, the estimate assumes that threads write each update separately, and that comparisons
+    /// of index vectors save no writes.
     fn work(&self, problem: &ScatterProblem) -> Work {
         let meet = problem.shape.sorted && !problem.shape.unique;
         let comparing = COMPARING * problem.combined_elements() as f64;

@@ -1,4 +1,4 @@
-//! The common part of the emitters. A schedule distributes the work, and this distribution
+//! The common code of the scatter emitters. A schedule distributes the work, and this distribution
 //! determines the launch, the maps and the code.
 
 use std::marker::PhantomData;
@@ -15,10 +15,11 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div, de
 use crate::body::ScatterBody;
 use crate::problem::ScatterProblem;
 
-/// Number of threads of a block. Four warps hide latency, and a core has room for other blocks.
+/// Number of threads of a block. Four warps per block hide latency, and a core still has room for
+/// other blocks.
 pub const THREADS: i64 = 128;
-/// Maximum number of blocks of a grid dimension on every GPU. If more blocks would be necessary,
-/// threads loop.
+/// Maximum number of blocks of a grid dimension on every GPU. If the work needs more blocks, each
+/// thread processes several units in a loop.
 pub const MOST_BLOCKS: i64 = (1 << 31) - 1;
 
 /// A distribution of the work over threads.
@@ -53,7 +54,7 @@ pub trait ScatterSchedule: Sized {
         Configuration::default()
     }
 
-    /// Returns other settings of the knobs for the tuner to measure.
+    /// Returns alternative settings of the knobs, which the tuner can measure.
     fn alternatives(&self) -> Vec<Configuration> {
         Vec::new()
     }

@@ -13,8 +13,8 @@ use crate::filter::{list_bytes, walk_own};
 use crate::problem::ScatterProblem;
 use crate::schedule::{ScatterSchedule, runtime_starts};
 
-/// Minimum number of bytes that a block should access. A smaller block costs more to schedule than
-/// it saves.
+/// Minimum number of bytes that a block should access. The cost of scheduling a smaller block
+/// exceeds the time that the block saves.
 const BYTES_PER_BLOCK: i64 = 64 << 10;
 /// Cost of examining an index vector, in bytes of traffic.
 const BYTES_PER_SLICE: i64 = 8;
@@ -22,12 +22,12 @@ const BYTES_PER_SLICE: i64 = 8;
 const LOOK: f64 = 4.0;
 /// Cost of examining and listing a slice in the loops over a thousand slices, in additions. If the
 /// fusion reads index vectors at other positions than those of the slices, the kernel computes
-/// these positions for each slice. In this case, `LOOK_ELSEWHERE` is added for each component of an
-/// index vector.
+/// these positions for each slice. If the kernel computes these positions, the cost of a slice
+/// increases by `LOOK_ELSEWHERE` per component of an index vector.
 const LOOK_ALONG: f64 = 1.0;
 const LOOK_ELSEWHERE: f64 = 2.0;
-/// Cost of applying a slice, in additions. `APPLY_ELEMENT` is added for each element, and
-/// `APPLY_FAR` if the core's cache does not hold the operand.
+/// Cost of applying a slice, in additions. The cost increases by `APPLY_ELEMENT` for each element,
+/// and by `APPLY_FAR` if the core's cache does not hold the operand.
 const APPLY: f64 = 2.0;
 const APPLY_ELEMENT: f64 = 0.25;
 const APPLY_FAR: f64 = 6.0;
@@ -47,7 +47,7 @@ pub enum DistributedAxis {
 
 impl DistributedAxis {
     /// If every slice belongs entirely to one block, returns the operand dimension that is
-    /// distributed. The other blocks then skip the slice.
+    /// distributed. Each block then skips the slices of other blocks.
     fn filtered(self, shape: &ScatterShape) -> Option<usize> {
         match self {
             DistributedAxis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
@@ -257,11 +257,12 @@ fn is_dealt_faster(problem: &ScatterProblem, blocks: i64, device: &DeviceDescrip
 }
 
 /// Returns the axis to distribute, its size, and a unit of distribution. The number of positions of
-/// a block is a multiple of the unit. Prefers slices if blocks with different slices never write
-/// the same element, because no work is then repeated. The second choice is a dimension that every
-/// slice spans from the start, because each block then repeats only the reads of index vectors. The
-/// last choice is the largest dimension that index vectors address. With this choice, each block
-/// has to skip the slices of the other blocks.
+/// a block is a multiple of the unit. The first choice is an axis of slices, if blocks with
+/// different slices never write the same element, because then no block repeats work. The second
+/// choice is an operand dimension that every slice spans from the start, because then blocks repeat
+/// only the reads of index vectors. The last choice is the largest operand dimension that index
+/// vectors address. If blocks own positions of this dimension, each block has to skip the slices of
+/// the other blocks.
 fn axis(problem: &ScatterProblem, wanted_blocks: i64) -> (DistributedAxis, i64, i64) {
     let shape = &problem.shape;
     if wanted_blocks <= 1 {

@@ -6,8 +6,9 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim};
 
 /// Returns the claim for a transpose. A kernel of another kind reads the transpose element by
-/// element. Such a kernel loses the difference between the cost of these reads and the cost of
-/// contiguous reads. One kernel can compute all transposes of one normal form.
+/// element. A kernel that reads element by element loses the difference between the cost of its
+/// reads and the cost of contiguous reads. One kernel can compute all transposes of one normal
+/// form.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let transpose = computation.instruction(hero.anchor);

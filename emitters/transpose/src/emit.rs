@@ -1,5 +1,5 @@
-//! Emits the kernel, which consists of the schedule's loops. The loops call the functions of the
-//! parts.
+//! Emits the kernel, which consists of the schedule's loops. The loops call one function for each
+//! part, which is a group of instructions with equal dimensions.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -11,18 +11,19 @@ use crate::problem::{IndexedValues, MovedArray, TransposeProblem};
 use crate::schedule::TransposeSchedule;
 use crate::units::RegisterUnit;
 
-/// A part with the function that computes its values.
+/// A part (a group of instructions with equal dimensions) with the function that computes the
+/// part's values.
 struct PartFunction<'a> {
     part: &'a IndexedValues,
     /// `None` if the values are the moved elements themselves.
     function: Option<Subgraph>,
-    /// Map from an index of the normal form to an index of the part.
+    /// Map from an index of the normal form to an index of the part's arrays.
     index: IndexingMap,
 }
 
 impl PartFunction<'_> {
-    /// Converts an index of the normal form to an index of the part. Returns this index, and the
-    /// part's values at the index.
+    /// Converts an index of the normal form to an index of the part's arrays. Returns the converted
+    /// index, and the part's values at the converted index.
     fn values(&self, b: &mut FunctionBuilder, index: &[Value], moved: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let index = b.apply_indexing(&self.index, index);
         let values = match &self.function {
@@ -32,7 +33,7 @@ impl PartFunction<'_> {
         (index, values)
     }
 
-    /// Writes the values to their outputs, at an index of the part.
+    /// Writes the part's values to their outputs, at an index of the part's arrays.
     fn write(&self, b: &mut FunctionBuilder, index: &[Value], values: &[Value], outputs: &mut [Value]) {
         for &(output, value) in &self.part.outputs {
             outputs[output] = b.insert(values[value], outputs[output], index);
@@ -90,8 +91,8 @@ impl<'a> TransposeFunctions<'a> {
         TransposeFunctions { problem, parameters, readings, writings }
     }
 
-    /// Returns for each moved array its parameter, and the part that contains its elements. All
-    /// moved arrays must be parameters that vectors of `lanes` lanes can read, and the reading
+    /// Returns, for each moved array, the array's parameter and the part that contains the array.
+    /// All moved arrays must be parameters that vectors of `lanes` lanes can read, and the reading
     /// loops must write no outputs. Otherwise returns `None`.
     fn vectors(&self, lanes: i64) -> Option<Vec<(Value, &PartFunction<'a>)>> {
         let vector = |array: usize| {
@@ -103,8 +104,8 @@ impl<'a> TransposeFunctions<'a> {
         (0..self.problem.moved.len()).map(vector).collect::<Option<_>>().filter(|_| nothing_beside)
     }
 
-    /// Computes the parts at an index of the operand and writes side outputs. Returns the moved
-    /// arrays' elements.
+    /// Computes the values before the transposes at an index of the operand, and writes side
+    /// outputs. Returns the moved arrays' elements.
     fn read(&self, b: &mut FunctionBuilder, index: &[Value], outputs: &mut [Value]) -> Vec<Value> {
         let mut moved: Vec<Option<Value>> = vec![None; self.problem.moved.len()];
         let mut computed = Vec::new();
@@ -121,7 +122,8 @@ impl<'a> TransposeFunctions<'a> {
         moved.into_iter().flatten().collect()
     }
 
-    /// Computes and writes the results of moved elements. `index` is an index of the operand.
+    /// Computes results from the moved elements, and writes the results. `index` is an index of the
+    /// operand.
     fn write(&self, b: &mut FunctionBuilder, index: &[Value], moved: &[Value], outputs: &mut [Value]) {
         let index: Vec<Value> = self.problem.form.permutation.iter().map(|&dim| index[dim]).collect();
         let heroes: Vec<Value> = self.problem.heroes.iter().map(|&(_, array)| moved[array]).collect();
@@ -156,7 +158,8 @@ impl<'a> TransposeFunctions<'a> {
     }
 }
 
-/// Emits loops from operands into tiles, a barrier, and loops from tiles to results.
+/// Emits loops that move elements from operands into tiles, a barrier, and loops that move elements
+/// from tiles to results.
 fn through_tiles(
     b: &mut FunctionBuilder,
     bodies: &TransposeFunctions,
@@ -215,9 +218,9 @@ fn through_tiles(
     outputs
 }
 
-/// Writes a nest's results through small tiles. One loop over the last two variables stores the
-/// elements in a small tile. A second loop, with these variables swapped, computes the epilogue and
-/// writes the outputs.
+/// Writes a nest's results through small tiles. A first loop over the nest's last two variables
+/// stores the elements in a small tile. A second loop, with the last two variables swapped,
+/// computes the epilogue and writes the outputs.
 fn write_transposed(
     b: &mut FunctionBuilder,
     bodies: &TransposeFunctions,

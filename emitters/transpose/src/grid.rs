@@ -26,7 +26,7 @@ impl OperandGrid {
         self.tile.iter().product()
     }
 
-    /// Returns the number of the block's tile along each dimension.
+    /// Returns the coordinates of the block's tile: the tile's number along each dimension.
     pub fn tile_of_block(&self) -> Vec<Expr> {
         delinearize(&Expr::dim(1), &self.counts())
     }
@@ -65,8 +65,8 @@ pub struct TileNest {
     /// Range variables to unroll.
     pub unroll: Vec<usize>,
     /// Whether the last range variable selects adjacent elements of a row, in the operand and in
-    /// the tile. These elements begin at a multiple of the variable's size, so that one vector can
-    /// move all of them.
+    /// the tile. The adjacent elements begin at a multiple of the variable's size, so that one
+    /// vector access can move all of them.
     pub along_rows: bool,
 }
 
@@ -105,8 +105,8 @@ impl TileNest {
         Some((self.at_first(1), lanes))
     }
 
-    /// Returns the nest with its last `count` range variables replaced by 0. No constraint may
-    /// depend on these variables.
+    /// Returns the nest with its last `count` range variables replaced by 0. No constraint of the
+    /// nest may depend on the replaced variables.
     pub fn at_first(&self, count: usize) -> IndexingMap {
         let mut map = self.map.clone();
         let kept = map.ranges.len().saturating_sub(count);

@@ -3,8 +3,8 @@
 use fusebox_core::indexing::{Expr, IndexingMap, Variable, delinearize, linearize};
 
 /// Converts an index in an array of dimensions `from` to the index of the element at the same
-/// row-major position in an array of dimensions `to`. The result divides only indices of dimensions
-/// that the conversion splits or merges.
+/// row-major position in an array of dimensions `to`. The returned expressions contain divisions
+/// only for dimensions that the conversion splits or merges.
 pub fn reshaped(index: &[Expr], from: &[i64], to: &[i64]) -> Vec<Expr> {
     let mut result = Vec::with_capacity(to.len());
     let (mut at, mut done) = (0, 0);

@@ -186,8 +186,8 @@ mod tests {
     use super::*;
     use crate::problem::tests::problem;
 
-    /// Returns the numbers of serialised accesses in the worst case, when writing and when reading
-    /// the tile.
+    /// Returns the largest number of serialised accesses of a warp, for writing and for reading the
+    /// tile.
     fn turns(element: &str, dims: &[i64]) -> [u32; 2] {
         let problem = problem(element, dims, &[1, 0]);
         let packed = WordTileSchedule::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();

@@ -20,16 +20,16 @@ const ROWS_TOGETHER: i64 = 8;
 /// Maximum number of operations for which an epilogue is duplicated for each column of a panel.
 const MOST_COPIED_OPERATIONS: usize = 3;
 /// Number of contiguous bytes that the kernel reads for a tile. With this number, the prefetchers
-/// of all cache levels start. The kernel writes twice as many contiguous bytes.
+/// of all cache levels start. The kernel writes twice as many contiguous bytes as it reads.
 const RUN_BYTES: i64 = 1024;
-/// Number of runs of [`RUN_BYTES`] bytes that the kernel writes for one tile. The number holds for
-/// tiles with several rows of the result, if each row is shorter than a run.
+/// Number of runs of [`RUN_BYTES`] bytes that the kernel writes for one tile. The number applies if
+/// rows of the result are shorter than a run, so that a tile contains several of the result's rows.
 const SPAN_RUNS: i64 = 2;
 /// Bytes of padding after each panel. Without padding, the distance between panels could be a power
-/// of two. Then panels would map to the same cache sets.
+/// of two, so that panels would map to the same cache sets.
 const SKEW_BYTES: i64 = 64;
-/// Largest number of bytes for which a tile is not split further, because scheduling another block
-/// would cost more.
+/// Number of bytes up to which the emitter does not split a tile further, because scheduling
+/// another block would cost more than the split saves.
 const LEAST_TILE_BYTES: i64 = 32 << 10;
 
 /// # Errors
@@ -225,8 +225,9 @@ impl PanelSchedule {
         TileNest { map, unroll: Vec::new(), along_rows: true }
     }
 
-    /// Adds to a map the results for the elements of a panel, span and row. The last range variable
-    /// is the column of the element.
+    /// Adds results to a map: an element's index in the operand, and the element's position in the
+    /// tile. The arguments are the element's panel, span and row, and the map's last range variable
+    /// is the element's column.
     fn placed(&self, mut map: IndexingMap, panel: Expr, span: Expr, row: Expr) -> IndexingMap {
         let short = self.grid.dims.len() - 1;
         let column = Expr::range(map.ranges.len() as u32 - 1);
@@ -237,8 +238,8 @@ impl PanelSchedule {
         map
     }
 
-    /// Returns the loops over the remaining columns at the end of the operand's rows. These columns
-    /// form an additional panel of the last tile.
+    /// Returns the loops over the remaining columns at the end of the operand's rows. The remaining
+    /// columns form an additional panel of the last tile.
     fn last_columns(&self, problem: &TransposeProblem, by_rows: bool) -> TileNest {
         let short = self.grid.dims.len() - 1;
         let loops = [("span", self.spans()), ("row", self.grid.tile[self.long]), ("column", self.remaining(problem))];
@@ -284,7 +285,7 @@ fn spare_blocks(problem: &TransposeProblem, device: &DeviceDescription, tile: &[
 }
 
 /// Returns the numbers of columns and rows of a tile. In both directions, a tile has runs of
-/// [`RUN_BYTES`], if the operand is large enough and the panels fit.
+/// [`RUN_BYTES`], if the operand is large enough and the panels fit into a block's memory.
 fn extents(
     problem: &TransposeProblem,
     device: &DeviceDescription,

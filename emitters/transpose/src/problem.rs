@@ -6,7 +6,7 @@ use fusebox_core::builder::Scalar;
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 
-/// Largest number of bytes of a row that is short.
+/// Maximum number of bytes of a short row.
 const SHORT_ROW_BYTES: i64 = 16;
 
 /// A fusion around transposes with one normal form.
@@ -22,7 +22,7 @@ pub struct TransposeProblem {
     pub writings: Vec<IndexedValues>,
     /// Number of outputs.
     pub outputs: usize,
-    /// Number of operations between the transposes and the results.
+    /// Number of operations that compute the fusion's results from the transposes.
     pub epilogue_operations: usize,
 }
 

@@ -10,13 +10,12 @@ use crate::grid::{OperandGrid, TileNest, map_over};
 use crate::problem::TransposeProblem;
 use crate::schedule::TransposeSchedule;
 
-/// For rows that are shorter than this: number of contiguous bytes that a block of one thread
-/// reads.
+/// Number of contiguous bytes that a block of one thread reads, if rows have fewer bytes.
 const RUN_BYTES: i64 = 2048;
 /// Number of bytes that a block of one thread moves.
 const TILE_BYTES: i64 = 64 << 10;
-/// Largest number of bytes for which a tile is not split further, because scheduling another block
-/// would cost more.
+/// Number of bytes up to which the emitter does not split a tile further, because scheduling
+/// another block would cost more than the split saves.
 const LEAST_TILE_BYTES: i64 = 16 << 10;
 /// Number of threads of a block: four warps.
 const THREADS: i64 = 128;

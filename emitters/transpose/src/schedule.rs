@@ -24,22 +24,23 @@ pub struct TransposeSchedule {
     /// Dimensions of the tile of each moved array. `None` if elements go directly from operand to
     /// result.
     pub tile: Option<Vec<i64>>,
-    /// Dimensions of a small tile, for blocks of one thread. With this tile, there are two separate
-    /// loops over the last two variables of the writing loops. The first loop stores elements in
-    /// the small tile, with these variables swapped. The second loop computes the epilogue, so that
-    /// the code has only one copy of the epilogue.
+    /// Dimensions of a small tile, for blocks of one thread. With a small tile, the kernel has two
+    /// separate loops over the last two variables of the writing loops. The first loop stores
+    /// elements in the small tile, with the two variables swapped. The second loop computes the
+    /// epilogue, so that the code has only one copy of the epilogue.
     pub transposed_tile: Option<[i64; 2]>,
-    /// For blocks of one thread: the part of a tile (unit) that the kernel transposes in registers
-    /// at a time. The last two range variables of the writing loops are positions in a unit.
+    /// The part of a tile (unit) that the kernel transposes in registers at a time. Only kernels
+    /// for blocks of one thread have units. The last two range variables of the writing loops are
+    /// positions in a unit.
     pub unit: Option<RegisterUnit>,
     /// Whether the kernel writes cache lines by stores that bypass the caches, because the caches
-    /// cannot hold the results.
+    /// cannot hold the operands and results.
     pub past_caches: bool,
     /// Number of elements of one vector access.
     pub lanes: i64,
     /// Values of the knobs.
     pub knobs: Configuration,
-    /// Other settings of the knobs for the tuner to measure.
+    /// Alternative settings of the knobs, which the tuner can measure.
     pub alternatives: Vec<Configuration>,
     /// Remarks for `explain`.
     pub notes: Vec<String>,

@@ -1,6 +1,6 @@
 //! A schedule for blocks of one thread, for transposes in which one of the two swapped dimensions
-//! is short, like the channels of an image. The kernel visits points along the other dimension. A
-//! point has all elements of the short dimension.
+//! is short, like the channels of an image. The kernel has a loop over points, which are positions
+//! along the other of the swapped dimensions. A point has all elements of the short dimension.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
@@ -30,8 +30,8 @@ struct SwappedDims {
 }
 
 /// Returns the two swapped dimensions. The swapped dimensions must be the last two dimensions of
-/// the operand or of the result. The last dimension must be short, and the other dimension long
-/// enough. Otherwise returns `None`.
+/// the operand or of the result. The last of the two dimensions must be short, and the other
+/// dimension must be long enough for a loop over points. Otherwise returns `None`.
 fn dims(problem: &TransposeProblem) -> Option<SwappedDims> {
     let form = &problem.form;
     let rank = form.dims.len();

@@ -15,7 +15,7 @@ use crate::schedule::TransposeSchedule;
 const EDGE: i64 = 32;
 /// Number of threads of a block: four warps. Each warp reads eight rows of a standard tile.
 const THREADS: i64 = 128;
-/// Number of unrolled steps of a thread. A thread has this number of concurrent reads.
+/// Number of unrolled steps of a thread. A thread issues this number of reads concurrently.
 const UNROLLED: i64 = 8;
 /// Maximum number of padding elements between the rows of a tile.
 const MOST_PADDING: i64 = 8;
@@ -179,7 +179,7 @@ fn identity(rank: usize) -> Vec<usize> {
 }
 
 /// Returns the extents of a tile. A tile has `edge` elements along the dimensions that are minor in
-/// the operand and in the result. If these dimensions are short, the tile is larger along other
+/// the operand and in the result. If the minor dimensions are short, the tile is larger along other
 /// dimensions, so that a block has enough work.
 fn tile(problem: &TransposeProblem, edge: i64) -> Vec<i64> {
     let form = &problem.form;
@@ -212,8 +212,8 @@ mod tests {
     use super::*;
     use crate::problem::tests::problem;
 
-    /// Returns the numbers of serialised accesses in the worst case, when writing and when reading
-    /// the tile.
+    /// Returns the largest number of serialised accesses of a warp, for writing and for reading the
+    /// tile.
     fn turns(element: &str, dims: &[i64], permutation: &[i64]) -> [u32; 2] {
         let problem = problem(element, dims, permutation);
         let tiles = SharedTileSchedule::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();

@@ -7,8 +7,8 @@ use fusebox_core::emitter::Decline;
 use crate::problem::TransposeProblem;
 use crate::rows_turn;
 
-/// Number of adjacent bytes within which one instruction shuffles elements of any size, for every
-/// vector width.
+/// Number of bytes of a lane of a vector register. For every vector width, one instruction shuffles
+/// elements of any size within each lane.
 const LANE_BYTES: i64 = 16;
 
 /// A unit of `line` rows by `lane` columns. The kernel transposes a unit in registers.
@@ -45,10 +45,10 @@ impl RegisterUnit {
     /// Returns the columns of a unit. Each column is a vector that fills one cache line. The unit's
     /// first element is at index `place` of a tile.
     ///
-    /// At first, lane `l` of register `k` holds row `k + l * lane` of the unit. Each iteration
-    /// interleaves the first half of the registers with the second half, within each lane (a
-    /// perfect shuffle). After `log2(lane)` iterations, register `k` holds column `k` with its rows
-    /// in order.
+    /// At first, 16-byte lane `l` of register `k` holds row `k + l * lane` of the unit. Each
+    /// iteration interleaves elements of the first half of the registers with elements of the
+    /// second half, within each 16-byte lane (a perfect shuffle). After `log2(lane)` iterations,
+    /// register `k` holds column `k` with its rows in order.
     pub fn columns(&self, b: &mut FunctionBuilder, tile: Value, place: &[Value]) -> Vec<Value> {
         let (lane, line) = (self.lane, self.line);
         let mut registers: Vec<Value> = (0..lane).map(|first| self.rows(b, tile, place, first)).collect();
@@ -66,7 +66,8 @@ impl RegisterUnit {
         registers
     }
 
-    /// Returns the rows `first`, `first + lane`, … of a unit, each in one lane of a vector.
+    /// Returns a vector with the rows `first`, `first + lane`, … of a unit, each row in one 16-byte
+    /// lane.
     fn rows(&self, b: &mut FunctionBuilder, tile: Value, place: &[Value], first: i64) -> Value {
         let row = |b: &mut FunctionBuilder, number: i64| {
             let offset = b.index(number);

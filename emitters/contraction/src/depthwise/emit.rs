@@ -1,4 +1,4 @@
-//! The loops of a block.
+//! The loops that a block of the kernel executes.
 //!
 //! ```text
 //! for task of the block
@@ -9,8 +9,8 @@
 //!   apply the epilogue to the sums and write the results
 //! ```
 //!
-//! Lanes and registers beyond the last sum hold unspecified values. The kernel never writes these
-//! values to a result.
+//! Lanes and registers beyond the last sum hold unspecified values, which the kernel never writes
+//! to a result.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -106,8 +106,8 @@ pub fn emit(fusion: &Fusion, problem: &DepthwiseProblem, sizes: &DepthwiseSizes)
 
 impl DepthwiseKernel<'_> {
     /// Allocates all tensors. Fills the tensors of the input and of the convolution kernel with
-    /// zeros, because some of their elements are never copied. Processors multiply zeros as fast as
-    /// any number.
+    /// zeros, because the kernel also multiplies elements of these tensors that no copy writes.
+    /// Processors multiply zeros as fast as any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> DepthwiseLoopState {
         let sum = Scalar::of_element(self.problem.sum);
         let zero = b.zero(&Type::from(sum));
@@ -127,7 +127,8 @@ impl DepthwiseKernel<'_> {
         LoadedRows { first: b.index(0), count: b.index(self.problem.rows()) }
     }
 
-    /// Copies the convolution kernel's elements for a task's features and for `rows`.
+    /// Copies the elements of the convolution kernel that belong to a task's features and to the
+    /// input rows `rows`.
     fn copy_kernel(&self, b: &mut FunctionBuilder, feature: Value, rows: LoadedRows, tensor: Value) -> Value {
         let (window, features) = (b.index(self.problem.window()), b.index(self.sizes.features));
         let part = OperandRange {
@@ -178,7 +179,8 @@ impl DepthwiseKernel<'_> {
         self.input.copy_line(b, &part, zero, tensor, &[])
     }
 
-    /// Adds the products of the loaded rows to all sums of the task.
+    /// Adds the products of the loaded input rows and the convolution kernel to all sums of the
+    /// task.
     fn add(&self, b: &mut FunctionBuilder, positions: Value, rows: LoadedRows, state: &DepthwiseLoopState) -> Value {
         let (zero, height) = (b.index(0), b.index(self.sizes.height));
         if self.problem.along_features {
@@ -208,7 +210,8 @@ impl DepthwiseKernel<'_> {
         })[0]
     }
 
-    /// Adds the products of the loaded rows to the registers of sums at `places`.
+    /// Adds the products of the loaded input rows and the convolution kernel to the registers of
+    /// sums at `places`.
     fn add_to(
         &self,
         b: &mut FunctionBuilder,
@@ -269,7 +272,7 @@ impl DepthwiseKernel<'_> {
     }
 
     /// Returns a register of input elements, one for each lane of the register of sums at `sums`.
-    /// The elements are from one input row and belong to one window position.
+    /// All elements of the register are from input row `row` and belong to window position `place`.
     fn neighbours(&self, b: &mut FunctionBuilder, [row, place]: [Value; 2], sums: &[Value; 2], input: Value) -> Value {
         let axis = &self.problem.geometry.places[self.problem.axis];
         let (stride, dilation) = (b.index(axis.stride), b.index(axis.window_dilation));

@@ -1,5 +1,5 @@
-//! Convolutions whose groups have few features. The kernel uses each element too rarely for packing
-//! to pay. Each element of the result is a sum over the window. The lanes of a vector are
+//! Convolutions whose groups have few features. The kernel uses each input element too rarely for
+//! packing to pay. Each element of the result is a sum over the window. The lanes of a vector are
 //! neighbouring output features or neighbouring output positions.
 //!
 //! ```text
@@ -22,8 +22,8 @@ use crate::problem::{LEAST_PRODUCTS, ProductRoots, check_prologue, outputs, root
 use crate::strategy::ProductStrategy;
 pub use sizes::DepthwiseSizes;
 
-/// Largest number of output features of a group that this emitter accepts. With more features,
-/// packing the input pays.
+/// Largest number of output features of a group that this emitter accepts. If a group has more
+/// output features, packing the input pays.
 const MOST_FEATURES: i64 = 4;
 
 /// A convolution that the kernel computes without packing the input.
@@ -84,7 +84,8 @@ impl DepthwiseProblem {
 
     /// Returns for each operand how many of its elements the kernel computes per element of the
     /// result. The kernel computes an input element once for each row of the result that needs the
-    /// element. The number for the convolution kernel is negligible.
+    /// element. For the convolution kernel, the function returns 0, because this number is
+    /// negligible.
     pub fn reads_per_result(&self) -> [f64; 2] {
         let axis = &self.geometry.places[self.axis];
         [(self.rows() * axis.stride) as f64, 0.0]

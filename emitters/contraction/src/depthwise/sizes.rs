@@ -19,13 +19,13 @@ use crate::operand::Operand;
 use crate::problem::{ProductRoots, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 
-/// Largest number of bytes of input rows in memory at a time. Each window position reads these rows
-/// again, so they must stay in a near cache.
+/// Largest number of bytes of input rows that the block's memory holds at a time. The kernel reads
+/// the input rows again for each window position, so the rows must stay in a near cache.
 const ROW_BYTES: i64 = 16 << 10;
 /// Largest size, in bytes, of the features that a task computes for one position.
 const FEATURE_BYTES: i64 = 4 << 10;
-/// Least and largest number of registers of sums. The least number hides the latency of an
-/// addition. The largest number leaves registers for operands.
+/// Least and largest number of registers of sums. `LEAST_HEIGHT` registers of sums hide the latency
+/// of an addition. Beside `MOST_HEIGHT` registers of sums, enough registers remain for operands.
 const LEAST_HEIGHT: i64 = 6;
 const MOST_HEIGHT: i64 = 12;
 /// Least number of products for which waking all cores pays.
@@ -216,8 +216,8 @@ impl DepthwiseSizes {
         }
     }
 
-    /// Returns the cost of copying rows and of the products. The cost of the products includes
-    /// loading their operands into registers.
+    /// Returns the cost of copying input rows and of computing the products. The cost of the
+    /// products includes loading their operands into registers.
     fn work(&self, problem: &DepthwiseProblem) -> Work {
         let [down, across] = self.sum_dims(problem).map(|size| size as f64);
         let steps = (problem.rows() * problem.window()) as f64;
@@ -251,7 +251,7 @@ impl DepthwiseSizes {
         Expr::dim(1) * self.tasks_per_block + Expr::range(0)
     }
 
-    /// Returns a map `(th, bl)[task] -> …`.
+    /// Returns the map `(th, bl)[task] -> results` over all tasks of all blocks.
     fn over_tasks(&self, results: Vec<Expr>) -> IndexingMap {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],
@@ -298,8 +298,9 @@ impl DepthwiseSizes {
     }
 }
 
-/// Returns the number of positions whose sums are in registers together. This number is large
-/// enough to hide the latency of an addition, and wastes few positions beyond the end.
+/// Returns the number of positions whose sums the kernel holds in registers at the same time. The
+/// returned number is large enough to hide the latency of an addition, and makes the last register
+/// tile extend only a few positions beyond the end.
 fn height(positions: i64) -> i64 {
     let cost = |height: &i64| ceil_div(positions, *height) * (height + 1);
     (LEAST_HEIGHT..=MOST_HEIGHT).min_by_key(cost).unwrap_or(LEAST_HEIGHT).min(positions.max(1))

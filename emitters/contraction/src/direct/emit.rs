@@ -1,4 +1,4 @@
-//! The loops of a block.
+//! The loops that a block of the kernel executes.
 //!
 //! ```text
 //! for each chunk of input rows (as many as fit)
@@ -133,8 +133,9 @@ pub fn emit(fusion: &Fusion, problem: &DirectProblem, sizes: &DirectSizes) -> Re
 }
 
 impl DirectKernel<'_> {
-    /// Allocates all tensors. If some elements of a tensor are never copied, fills the tensor with
-    /// zeros, because processors multiply zeros as fast as any number.
+    /// Allocates all tensors. If no copy writes some elements of a tensor, fills the tensor with
+    /// zeros: the kernel multiplies these elements too, and processors multiply zeros as fast as
+    /// any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> DirectLoopState {
         let sum = Scalar::of_element(self.problem.sum);
         let zero = b.zero(&Type::from(sum));
@@ -153,7 +154,7 @@ impl DirectKernel<'_> {
         DirectLoopState { input, kernel, line, sums, outputs }
     }
 
-    /// Fills the sums with zeros, because chains add to them.
+    /// Fills the tensor of sums with zeros, because each chain adds its partial sum to this tensor.
     fn no_sums(&self, b: &mut FunctionBuilder, sums: Value) -> Value {
         let zero = b.zero(&Type::from(Scalar::of_element(self.problem.sum)));
         filled(b, sums, zero)
@@ -231,7 +232,8 @@ impl DirectKernel<'_> {
         self.input.copy_line(b, &part, row, tensor, &[])
     }
 
-    /// Adds the products of a chunk to all register tiles of a row of the result.
+    /// Adds the products of a chunk of input rows to the sums of all register tiles in one row of
+    /// the result.
     fn sums(
         &self,
         b: &mut FunctionBuilder,
@@ -279,7 +281,8 @@ impl DirectKernel<'_> {
     }
 
     /// Returns offsets in an input row: for each position of a register tile, the offset where the
-    /// position's elements begin. If lanes are positions, returns only the first offset.
+    /// position's elements begin. If the lanes of a register are positions, returns only the offset
+    /// of the first position.
     fn starts(&self, b: &mut FunctionBuilder, position: Value) -> Vec<Value> {
         let count = if self.sizes.by_positions { 1 } else { self.sizes.height };
         (0..count)
@@ -342,8 +345,8 @@ impl DirectKernel<'_> {
         })
     }
 
-    /// Builds code that runs `write` only after the last input rows and returns the new outputs.
-    /// After all earlier rows, the code returns `outputs` unchanged.
+    /// Builds code that, after the last chunk of input rows, runs `write` and returns the new
+    /// outputs. After every earlier chunk, the code returns `outputs` unchanged.
     fn after_last(
         &self,
         b: &mut FunctionBuilder,

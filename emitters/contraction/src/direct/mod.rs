@@ -1,6 +1,6 @@
-//! Convolutions computed from copied rows of the input. These rows are not packed. An element that
-//! several windows contain is copied once, not once per window. Only the convolution kernel is
-//! packed.
+//! Convolutions computed from copied rows of the input. The copied rows are not packed. If several
+//! windows along a row contain an element, the element is copied once, not once per window. Only
+//! the convolution kernel is packed.
 //!
 //! ```text
 //! mod.rs    fusion -> coordinates, operands and results
@@ -50,7 +50,7 @@ pub struct DirectProblem {
     pub along_row: Vec<usize>,
     /// Coordinates of a step that identify an input row.
     pub outer_steps: Vec<usize>,
-    /// The other coordinates of a step, which move along an input row. Outermost first.
+    /// Coordinates of a step that select an element within an input row. Outermost first.
     pub inner_steps: Vec<usize>,
     /// Memory stride of each coordinate in the input, in elements.
     pub distance: Vec<f64>,
@@ -130,9 +130,9 @@ impl DirectProblem {
         reached(axis.out, axis.stride) + reached(axis.window, axis.window_dilation) + 1
     }
 
-    /// Returns the map from a position in a row of the result to an offset in an input row. The
-    /// first element for this position is at the offset. The domain includes `beyond` positions
-    /// after the row's last position.
+    /// Returns the map from a position in a row of the result to an offset in an input row: the
+    /// offset of the first element that the position needs. The map's domain includes `beyond`
+    /// positions after the row's last position.
     pub fn of_position(&self, beyond: i64) -> IndexingMap {
         let axis = &self.geometry.places[self.axis];
         self.in_row(&self.along_row, axis.out, axis.stride, beyond)

@@ -25,9 +25,9 @@ const ROWS: &str = "rows";
 const FEATURES: &str = "features";
 /// Largest number of alternative configurations in a plan.
 const MOST_ALTERNATIVES: usize = 6;
-/// Largest number of bytes of input rows in memory at a time. The second limit holds if
-/// neighbouring positions are contiguous in a row. The steps of one position are then far apart,
-/// and the kernel reads the rows again for the next positions.
+/// Largest number of bytes of input rows that the block's memory holds at a time. The limit is
+/// `NEAR_INPUT_BYTES` if neighbouring positions are contiguous in a row: the steps of one position
+/// are then far apart, and the kernel reads the rows again for the next positions.
 const INPUT_BYTES: i64 = 64 << 10;
 const NEAR_INPUT_BYTES: i64 = 32 << 10;
 /// Cycles to pack an element of the convolution kernel, if steps are contiguous in memory.
@@ -37,10 +37,11 @@ const OF_RUN: f64 = 60.0;
 /// Largest number of registers in a row of the register tile.
 const MOST_VECTORS: i64 = 4;
 /// Largest number of parts for which the search tries every split of the rows and of the features.
-/// For more parts, the search tries only powers of two.
+/// Above `FEW_PARTS`, the search tries only powers of two, the device's usual number of blocks, and
+/// one part per row or per register tile.
 const FEW_PARTS: i64 = 8;
-/// Number of values that the search tries for the number of input rows per chunk. Each value is
-/// half of the previous value.
+/// Number of values that the search tries for the number of input rows per chunk. Each number of
+/// rows that the search tries is half of the previous number.
 const MOST_HALVINGS: usize = 6;
 /// Least number of products for which waking all cores pays.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
@@ -75,7 +76,8 @@ fn of_step(height: i64, vectors: i64) -> i64 {
     (height * vectors).max(height + vectors).max(8)
 }
 
-/// Returns the number of cores to use: one if waking the others does not pay.
+/// Returns the number of cores to use: all cores, or one core if waking the other cores does not
+/// pay.
 fn cores(problem: &DirectProblem, device: &DeviceDescription) -> i64 {
     if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) }
 }
@@ -169,7 +171,7 @@ impl DirectSizes {
         self.features
     }
 
-    /// Returns configurations for the fastest other block sizes.
+    /// Returns configurations for the fastest block sizes other than the chosen block size.
     fn alternatives(&self, problem: &DirectProblem, device: &DeviceDescription) -> Vec<Configuration> {
         let cores = cores(problem, device);
         let all = DirectSizes::fitting(problem, device).unwrap_or_default();
@@ -254,15 +256,16 @@ impl DirectSizes {
         problem.places() * problem.inner_size()
     }
 
-    /// Returns the dimensions of the input rows, with room for positions beyond the end.
+    /// Returns the dimensions of the tensor of input rows, with room for positions beyond the end
+    /// of a row.
     pub fn input_dims(&self, problem: &DirectProblem) -> [i64; 1] {
         let stride = problem.geometry.places[problem.axis].stride;
         let beyond = self.unit_of_positions() * stride * problem.inner_size() + self.lanes;
         [self.outer * self.row_size(problem) + beyond]
     }
 
-    /// Returns the dimensions of the packed kernel, `[register tile, step, feature]`. With one
-    /// extra step, the distance between register tiles is no power of two.
+    /// Returns the dimensions of the packed convolution kernel, `[register tile, step, feature]`.
+    /// With one extra step, the distance between register tiles is no power of two.
     pub fn kernel_dims(&self, problem: &DirectProblem) -> [i64; 3] {
         [ceil_div(self.features, self.unit()), self.outer * problem.steps() + 1, self.unit()]
     }
@@ -370,8 +373,9 @@ impl DirectSizes {
         }
     }
 
-    /// Returns the cost of the products and of copying. A vector has as many lanes as the type of
-    /// the sums allows. The cost includes products beyond the end.
+    /// Returns the cost of computing the products and of copying the operands. The cost counts
+    /// vectors with as many lanes as the type of the sums allows. The cost includes products for
+    /// positions and features beyond the end.
     fn work(&self, problem: &DirectProblem) -> Work {
         let [_, long, wide] = self.sum_dims(problem);
         let rows = (problem.batches() * problem.rows() * self.grid[2]) as f64;

@@ -1,4 +1,5 @@
-//! Distribution of the results over blocks. All threads of a block compute one tile of the results.
+//! Distribution of the results over blocks. The threads of a block together compute one tile of the
+//! results.
 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
@@ -24,7 +25,8 @@ impl ResultGrid {
         self.sizes.batch * self.counts()[0] * self.counts()[1]
     }
 
-    /// Returns the number of sums, including the sums of tiles beyond the results.
+    /// Returns the number of sums of all tiles, including sums beyond the last row or column of the
+    /// results.
     pub fn results(&self) -> f64 {
         self.blocks() as f64 * self.tile[0] as f64 * self.tile[1] as f64
     }
@@ -49,7 +51,7 @@ impl ResultGrid {
         IndexingMap::from_tensor_sizes(self.place(&Expr::dim(0)).to_vec(), &[self.blocks()], &[]).simplify()
     }
 
-    /// Returns a map `(th, bl)[ranges] -> index` with the expressions `results`.
+    /// Returns a map `(th, bl)[ranges] -> index` whose results are the expressions `results`.
     pub fn over(&self, threads: i64, ranges: &[(&str, i64)], results: Vec<Expr>) -> IndexingMap {
         IndexingMap {
             dims: vec![Variable::named("th", threads), Variable::named("bl", self.blocks())],

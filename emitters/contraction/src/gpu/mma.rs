@@ -1,4 +1,4 @@
-//! Products of tiles in shared memory. Each warp multiplies small matrices with one instruction.
+//! Products of tiles in shared memory. A warp multiplies two small matrices by one instruction.
 //!
 //! ```text
 //! block            a tile of the results, over all steps, in chunks of `tile_k` steps
@@ -7,8 +7,8 @@
 //!                  operand contiguous along lines    [words of steps][lines, steps of a word]
 //! ```
 //!
-//! The lanes of a warp are its threads. Each lane reads words of neighbouring steps. All lanes of a
-//! warp read from different banks.
+//! The lanes of a warp are its threads. Each lane reads words, which hold the elements of
+//! neighbouring steps. All lanes of a warp read from different banks of shared memory.
 
 use fusebox_core::builder::{FunctionBuilder, Type, Value};
 use fusebox_core::device::DeviceDescription;
@@ -34,8 +34,8 @@ const COPY_BYTES: i64 = 16;
 /// Bytes of padding after a row of words in shared memory, so that the next row begins in another
 /// bank.
 const SKEW_BYTES: i64 = 32;
-/// Number of elements by which rows of sums are rotated in shared memory. The lanes of one row
-/// write this number of elements.
+/// Number of elements by which a row of sums is rotated in shared memory, relative to the previous
+/// row. The lanes that hold sums of one row together write `ROTATION` elements at a time.
 const ROTATION: i64 = 8;
 /// Available tilings: numbers of warps along rows and columns, and numbers of matrix products per
 /// warp along rows and columns.
@@ -215,8 +215,8 @@ impl MmaContraction {
         self.product.shape()[0] / GROUPS
     }
 
-    /// Returns the map `(th)[number across] -> place in shared memory`. At this place, a thread
-    /// writes two adjacent sums of a pass.
+    /// Returns the map `(th)[number across] -> place in shared memory`. A thread writes two
+    /// adjacent sums of a pass to the place that the map returns.
     fn puts(&self) -> IndexingMap {
         let thread = Expr::dim(0);
         let lane = thread.clone().modulo(PRODUCT_LANES);
@@ -380,7 +380,7 @@ mod tests {
     use super::*;
     use crate::problem::ProductSizes;
 
-    /// No access to shared memory has a bank conflict. The accesses are reads of words, writes of
+    /// No access to shared memory has a bank conflict. The test covers reads of words, writes of
     /// copied elements, and writes of sums.
     #[test]
     fn threads_of_a_warp_reach_different_banks() {
@@ -409,7 +409,8 @@ mod tests {
         }
     }
 
-    /// For each lane, the maps contain the words that the instruction's description states.
+    /// For each lane, the maps of reads yield the words that the description of the matrix
+    /// instruction assigns to this lane.
     #[test]
     fn words_are_where_the_instruction_has_them() {
         for product in MatrixProduct::ALL {

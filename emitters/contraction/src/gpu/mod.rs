@@ -31,14 +31,14 @@ pub use self::wgmma::WgmmaContraction;
 use crate::problem::{ProductProblem, ProductSizes};
 use crate::strategy::ProductStrategy;
 
-/// Largest number of products that the emitters accept. No machine computes more, and counts up to
-/// this number do not overflow.
+/// Largest number of products that the emitters accept. No machine computes more products, and
+/// counts up to `MOST_PRODUCTS` do not overflow.
 const MOST_PRODUCTS: i64 = 1 << 48;
 /// Largest number of results that the emitters accept. The limit is the largest number of blocks of
 /// a launch. Each block computes at least one result.
 const MOST_RESULTS: i64 = (1 << 31) - 1;
-/// Least number of products that the emitters accept. A kernel with fewer products takes only as
-/// long as its launch.
+/// Least number of products that the emitters accept. A kernel that computes fewer products takes
+/// only the time of its launch.
 const LEAST_PRODUCTS: i64 = 1 << 11;
 /// Least number of products per result element for which tiles pay. With fewer products, a loop
 /// over the results reads no more elements than a kernel with tiles.
@@ -47,7 +47,7 @@ const LEAST_STEPS: i64 = 4;
 /// Checks that a kernel with tiles pays.
 ///
 /// # Errors
-/// If a loop is as fast, or the number of products is too large.
+/// If a loop over the results is as fast, or the number of products is too large.
 fn check(problem: &ProductProblem) -> Result<(), Decline> {
     let ProductSizes { batch, rows, columns, steps } = problem.sizes;
     let results = [batch, rows, columns].iter().fold(1i64, |n, &size| n.saturating_mul(size));

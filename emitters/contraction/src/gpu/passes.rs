@@ -9,26 +9,28 @@ use super::grid::{ResultGrid, index_of};
 use crate::problem::ProductRoots;
 use crate::results::ResultEpilogues;
 
-/// Number of rows in a period of the rotation. The first row of each period is not rotated.
+/// Number of rows in a period of the rotation of rows in shared memory. The first row of each
+/// period is not rotated.
 const ROTATED: i64 = 4;
 
-/// The passes over a tile. A pass writes some rows of the tile together.
+/// The passes in which a block writes the sums of its tile. A pass writes some rows of the tile
+/// together.
 #[derive(Clone, Copy, Debug)]
 pub struct WritePasses {
     /// Number of passes.
     pub count: i64,
     /// Number of rows of a pass.
     pub rows: i64,
-    /// Number of rows per group. The rows of a pass form groups that begin `stride` rows apart in
-    /// the tile.
+    /// Number of rows per group of a pass. The rows of a pass form groups that begin `stride` rows
+    /// apart in the tile.
     pub side_by_side: i64,
     pub stride: i64,
     /// Distance, in rows of the tile, between two rows of a pass that are adjacent in shared
     /// memory.
     pub row_spacing: i64,
     /// Number of elements by which a row is rotated in shared memory, relative to the previous row.
-    /// The rows 0, 4, 8, … are not rotated. Threads that write to several rows thus reach different
-    /// banks.
+    /// The rows 0, 4, 8, … are not rotated. Because of the rotation, threads that write to
+    /// different rows reach different banks.
     pub rotation: i64,
     pub threads: i64,
 }

@@ -12,8 +12,8 @@
 //!   apply the epilogue to them and write the results          barrier
 //! ```
 //!
-//! Each operand has two tiles. The kernel reads one tile while it writes the other tile, so that
-//! one barrier per part is enough.
+//! Each operand has two tiles in shared memory. The kernel reads one tile while it writes the other
+//! tile, so one barrier per part of the steps is enough.
 
 use std::collections::BTreeSet;
 
@@ -36,14 +36,15 @@ pub const TILE_N: &str = "tile_n";
 /// Number of threads per core that is enough to hide latencies.
 const ENOUGH_THREADS: f64 = 256.0;
 
-/// A form: one method of multiplying tiles, with all its sizes.
+/// A *form*: a method of multiplying tiles, with fixed sizes.
 pub trait TileMultiplier: Sized + 'static {
     /// Checks that at least one form supports the problem and the device.
     ///
     /// # Errors
     /// Returns the reason if no form supports the problem and the device.
     fn suits(problem: &ProductProblem, device: &DeviceDescription) -> Result<(), Decline>;
-    /// Returns all forms. Among equally fast forms, the preferred form is first.
+    /// Returns all forms. If several forms are equally fast, the preferred form comes first in the
+    /// list.
     fn forms(problem: &ProductProblem) -> Vec<Self>;
     /// Returns the values of the knobs. All forms have the same knobs.
     fn configuration(&self) -> Configuration {
@@ -55,8 +56,8 @@ pub trait TileMultiplier: Sized + 'static {
     fn grid(&self) -> &ResultGrid;
     /// Returns the number of steps of a tile.
     fn steps(&self) -> i64;
-    /// Returns the distribution of an operand's copies over threads. `layout` describes the
-    /// destination.
+    /// Returns the distribution over threads of the copies of an operand's elements. The method
+    /// `layout` describes the destination of the copies.
     fn fill(&self, side: usize) -> TileCopy;
     fn layout(&self, side: usize) -> Box<dyn SharedTileLayout>;
     /// Returns the type of elements in shared memory.
@@ -133,7 +134,7 @@ fn fits(core: &impl TileMultiplier, device: &DeviceDescription) -> bool {
         && core.passes().threads <= i64::from(device.max_threads_per_block)
 }
 
-/// Returns the predicted number of instructions per step of the busiest core.
+/// Returns the predicted number of instructions that the busiest core executes per step.
 fn slowness(core: &impl TileMultiplier, device: &DeviceDescription) -> f64 {
     let (grid, threads, per_product) = (core.grid(), core.passes().threads, core.per_product());
     let cores = f64::from(device.core_count.max(1));

@@ -6,8 +6,9 @@
 //! matrix contiguous along lines    threads read adjacent lines; groups of threads split the steps
 //! ```
 //!
-//! In both cases, several threads hold parts of one sum. These threads write the parts to shared
-//! memory, and one thread adds the parts in the order of the threads.
+//! In both layouts of the matrix, several threads hold parts of one sum. The threads that hold
+//! parts of one sum write these parts to shared memory. Then one thread adds the parts in the order
+//! of the threads.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Value};
 use fusebox_core::device::DeviceDescription;
@@ -27,13 +28,14 @@ const THREADS: &str = "threads";
 const MOST_VECTORS: i64 = 8;
 /// Largest number of bytes of a thread's sums.
 const MOST_SUM_BYTES: i64 = 128;
-/// Numbers of threads per block that the knob allows. The first number is the default.
+/// Numbers of threads per block that the knob `threads` allows, the default first.
 const THREADS_OF_BLOCK: [i64; 3] = [256, 128, 512];
 /// Bytes that a thread reads at once.
 const READ_BYTES: i64 = 16;
 /// Number of concurrent reads of a thread.
 const IN_FLIGHT: i64 = 4;
-/// Least number of adjacent threads along lines. This many threads together read whole cache lines.
+/// Least number of adjacent threads along lines. `LEAST_SIDE_BY_SIDE` adjacent threads together
+/// read whole cache lines.
 const LEAST_SIDE_BY_SIDE: i64 = 8;
 const WARP: i64 = 32;
 
@@ -64,17 +66,17 @@ impl ThinContraction {
         self.grid.tile[1 - self.side]
     }
 
-    /// Returns the number of lines of a block.
+    /// Returns the number of the matrix's lines that a block multiplies.
     fn lines(&self) -> i64 {
         self.grid.tile[self.side]
     }
 
-    /// Returns the numbers of steps and lines of a read.
+    /// Returns the numbers of steps and of lines that one read of a thread covers.
     fn read(&self) -> [i64; 2] {
         if self.along_steps { [self.lanes, 1] } else { [1, self.lanes] }
     }
 
-    /// Returns the number of steps of an iteration.
+    /// Returns the number of steps that a block multiplies per iteration.
     fn steps(&self) -> i64 {
         self.reads * self.sharers * self.read()[0]
     }
@@ -83,7 +85,7 @@ impl ThinContraction {
         ceil_div(self.grid.sizes.steps, self.steps())
     }
 
-    /// Returns the number of results of a block.
+    /// Returns the number of results that a block computes.
     fn results(&self) -> i64 {
         self.vectors() * self.lines()
     }

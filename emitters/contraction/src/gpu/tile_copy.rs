@@ -2,9 +2,9 @@
 //! the next part of the steps while it multiplies the current part.
 //!
 //! Each thread copies groups of elements that are contiguous in memory. A tile may extend beyond
-//! the end of the operand. There, threads read the last line or step again, so that no thread
-//! branches. Threads replace the values of steps beyond the end by zero, and never write results
-//! for lines beyond the end.
+//! the end of the operand. Beyond the end, threads read the operand's last line or step again, so
+//! that no thread branches. Threads replace the values of steps beyond the end by zero, and never
+//! write results for lines beyond the end.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Value};
 use fusebox_core::emitter::{Fusion, Visit};
@@ -22,7 +22,7 @@ pub trait SharedTileLayout {
     fn dims(&self) -> Vec<i64>;
     /// Returns the index of an element.
     fn place(&self, line: Expr, step: Expr) -> Vec<Expr>;
-    /// Whether neighbouring elements are steps of one line. Otherwise neighbouring elements are
+    /// Whether neighbouring elements in shared memory are steps of one line; if false, they are
     /// lines of one step.
     fn runs_along_steps(&self) -> bool;
 }
@@ -35,14 +35,15 @@ pub struct TileCopy {
     pub steps: i64,
     /// Number of elements of a group. The elements of a group are contiguous in memory.
     pub group: i64,
-    /// Whether a group consists of steps of one line. Otherwise a group consists of lines, each
+    /// Whether a group consists of steps of one line; if false, a group consists of lines, each
     /// with the `pack` steps of a word.
     pub along_steps: bool,
     /// Number of steps per word.
     pub pack: i64,
-    /// Number of adjacent threads that copy from the same position of the contiguous dimension. If
-    /// `along_steps`, these threads copy different lines, otherwise different words of steps. The
-    /// next thread continues along the contiguous dimension.
+    /// Number of adjacent threads that copy from the same position of the contiguous dimension. At
+    /// one position, `across` threads copy different lines if `along_steps`, and otherwise
+    /// different words of steps. The next `across` threads copy from the next position of the
+    /// contiguous dimension.
     pub across: i64,
     pub threads: i64,
 }
@@ -80,9 +81,8 @@ impl TileCopy {
         IndexingMap::from_tensor_sizes(results, &[self.threads, self.per_thread()], &[]).simplify()
     }
 
-    /// Returns the map `(th)[turn, element] -> place in shared memory`. If a group is contiguous in
-    /// shared memory too, the thread writes the group at once. Otherwise the thread writes the
-    /// group's elements one by one.
+    /// Returns the map `(th)[turn, element] -> place in shared memory`. A thread writes a group at
+    /// once if the group is contiguous in shared memory too, and otherwise element by element.
     pub fn writes(&self, layout: &dyn SharedTileLayout) -> IndexingMap {
         let together = self.along_steps == layout.runs_along_steps();
         let [line, step] = self.first(Expr::dim(0), Expr::range(0));
@@ -288,8 +288,8 @@ impl<'a> TileSource<'a> {
     }
 }
 
-/// Interleaves one, two or four vectors of equal length: first elements, then second elements, and
-/// so on.
+/// Interleaves one, two or four vectors of equal length: the first elements of all vectors, then
+/// the second elements, and so on.
 fn interleaved(b: &mut FunctionBuilder, rows: &[Value]) -> Value {
     if let [row] = rows {
         return *row;

@@ -26,8 +26,8 @@ const TILE_K: &str = "tile_k";
 const CHUNK_BYTES: i64 = 16;
 /// Bytes that all banks of shared memory deliver at a time.
 const BANK_BYTES: i64 = 128;
-/// Numbers of steps of a tile: first for elements of at least four bytes, then for smaller
-/// elements.
+/// Numbers of steps that a tile may have. The first number is preferred for elements of at least
+/// four bytes, and the second number for smaller elements.
 const STEPS: [i64; 2] = [8, 16];
 /// Available tilings, in chunks of rows and columns: the size of a tile, and the size of a thread's
 /// part. With large tiles, the kernel reads less memory. With small tiles, there are more blocks.
@@ -306,7 +306,7 @@ mod tests {
         }
     }
 
-    /// No access to shared memory has a bank conflict. The accesses are reads of factors and writes
+    /// No access to shared memory has a bank conflict. The test covers reads of factors and writes
     /// of copied elements.
     #[test]
     fn threads_of_a_warp_reach_different_banks() {

@@ -30,10 +30,11 @@ const PLACES: i64 = 4;
 /// Number of warps per group, and number of blocks of eight rows in a warp's sums.
 const WARPS: i64 = GROUP_THREADS / PRODUCT_LANES;
 const HALVES: i64 = GROUP_ROWS / WARPS / TILE_SQUARE;
-/// Number of elements by which rows of sums are rotated in shared memory.
+/// Number of elements by which a row of sums is rotated in shared memory, relative to the previous
+/// row.
 const ROTATION: i64 = 8;
-/// Cost of one product of two numbers in the instruction, relative to the cost of an instruction
-/// that multiplies two numbers.
+/// Cost of one product of two numbers in a matrix instruction, relative to the cost of an
+/// instruction that multiplies two numbers.
 const COST: f64 = 1.0 / 16.0;
 /// Available tilings: the number of groups of a block, and the number of columns of the block's
 /// tile.
@@ -88,8 +89,8 @@ impl WgmmaContraction {
         SquareTile { lines: self.grid.tile[side], along_steps: self.along_steps[side] }
     }
 
-    /// Returns the map `(th)[square] -> place in shared memory`. At this place, a thread writes two
-    /// adjacent sums of a pass.
+    /// Returns the map `(th)[square] -> place in shared memory`. A thread writes two adjacent sums
+    /// of a pass to the place that the map returns.
     fn puts(&self) -> IndexingMap {
         let thread = Expr::dim(0);
         let lane = thread.clone().modulo(PRODUCT_LANES);
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
     use crate::problem::ProductSizes;
 
-    /// No access to shared memory has a bank conflict. The accesses are writes of copied elements
+    /// No access to shared memory has a bank conflict. The test covers writes of copied elements
     /// and writes of sums.
     #[test]
     fn threads_of_a_warp_reach_different_banks() {

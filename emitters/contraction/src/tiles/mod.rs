@@ -1,4 +1,4 @@
-//! Sizes of tiles, blocks and knobs.
+//! Sizes of tiles and blocks, and the knobs that set these sizes.
 //!
 //! ```text
 //! block            `tiles_per_block` tiles of the result, one after another
@@ -23,24 +23,25 @@ const TILE_N: &str = "tile_n";
 const TILE_K: &str = "tile_k";
 /// Least number of lanes of a vector.
 const LEAST_LANES: i64 = 4;
-/// Number of registers per row of the register tile if there are many rows. `VECTORS` holds if
-/// steps are contiguous in packed lines, `VECTORS_BY_STEPS` if rows are packed step by step.
+/// Number of registers per row of the register tile if there are many rows. The number is `VECTORS`
+/// if steps are contiguous in packed lines, and `VECTORS_BY_STEPS` if rows are packed step by step.
 const VECTORS: i64 = 2;
 const VECTORS_BY_STEPS: i64 = 3;
 /// Largest number of registers per row if there are few rows. Several independent sums hide the
 /// latency of an addition.
 const MOST_VECTORS: i64 = 8;
-/// Largest number of lines that are read concurrently. The distance between lines may be a power of
-/// two, and a set of the nearest cache holds only this number of cache lines.
+/// Largest number of lines that are read concurrently. If the distance between lines is a power of
+/// two, the lines map to one set of the nearest cache, which holds only `MOST_LINES` cache lines.
 const MOST_LINES: i64 = 8;
-/// Bytes of a line's steps in one chunk. With this size, the packed lines of a register tile stay
-/// in the nearest cache. Chains of floats have this length too.
+/// Bytes of a line's steps in one chunk. With `LINE_BYTES` bytes per line, the packed lines of a
+/// register tile stay in the nearest cache. A chain of floats, too, contains at most `LINE_BYTES`
+/// bytes of a line.
 const LINE_BYTES: i64 = 1024;
 /// Largest number of register tiles along rows for which the right operand is read in place.
 /// Packing takes as long as a few reads in place.
 const UNPACKED_TILES: i64 = 4;
-/// Largest number of bytes that one step of a tile has in all rows together. The limit for all
-/// columns together is the same. A large tile reuses packed elements often.
+/// Largest number of bytes that one step of a tile has in all rows together, and also in all
+/// columns together. A large tile reuses packed elements often.
 const TILE_BYTES: i64 = 1024;
 /// Bytes by which lines are longer than a power of two, so that lines do not map to the same cache
 /// sets.
@@ -50,8 +51,8 @@ const PRODUCTS_PER_BLOCK: i64 = 1 << 22;
 /// Least number of products in tile registers for which an additional block pays off. Tile
 /// registers multiply sixteen times as fast as vector registers.
 const PRODUCTS_PER_BLOCK_OF_TILES: i64 = 1 << 27;
-/// Bytes of a line's steps in one chunk for tile registers. With this size, a register tile's lines
-/// of both operands stay in the nearest cache.
+/// Bytes of a line's steps in one chunk for tile registers. With `TILE_LINE_BYTES` bytes per line,
+/// a register tile's lines of both operands stay in the nearest cache.
 const TILE_LINE_BYTES: i64 = 512;
 /// Largest number of columns of a tile for tile registers and words.
 const TILE_COLUMNS: i64 = 256;
@@ -103,23 +104,24 @@ pub struct TileSizes {
     /// Whether all steps of the tile's columns are packed before the first row is multiplied.
     pub keeps_right_packed: bool,
     /// Whether the kernel adds products in chains of `tile_k` steps. The kernel adds the products
-    /// of a chain to a partial sum, then adds the partial sum to the total. The reason is that
-    /// rounding errors grow with the number of consecutive additions. With chains, `tile_k` is not
-    /// a knob, because the bits of the result would depend on the knob.
+    /// of a chain to a partial sum, then adds the partial sum to the total. Chains keep rounding
+    /// errors small, because rounding errors grow with the number of consecutive additions. With
+    /// chains, `tile_k` is not a knob, because the bits of the result would depend on the knob.
     pub adds_chains: bool,
 }
 
 /// Returns the height of register tiles, at most `most`, that minimises the time for `rows` rows.
-/// Per step, the cost of a tile is the number of its rows plus `vectors`. Rows beyond the last row
-/// are included. `vectors` is the number of registers that the kernel reads from the right operand.
+/// Per step, the cost of a register tile is the number of its rows plus `vectors`. The cost
+/// includes rows beyond the last row. `vectors` is the number of registers that the kernel reads
+/// from the right operand.
 fn even_height(rows: i64, most: i64, vectors: i64) -> i64 {
     let takes = |&height: &i64| ceil_div(rows, height) * (height + vectors);
     (1..=most).rev().min_by_key(takes).unwrap_or(1)
 }
 
 /// Returns the number of registers per row of the register tile, at most `most`. Prefers a number
-/// above half of `most` that divides `needed`, the number of registers for all columns. With this
-/// number, the right operand may be read in place.
+/// above half of `most` that divides `needed`, the number of registers for all columns. If the
+/// returned number divides `needed`, the kernel may read the right operand in place.
 fn whole_part(needed: i64, most: i64) -> i64 {
     (most / 2 + 1..=most).rev().find(|vectors| needed % vectors == 0).unwrap_or(most)
 }
@@ -284,8 +286,9 @@ impl TileSizes {
         }
     }
 
-    /// Chooses two by two tile registers for sums. Together with two tile registers for each
-    /// operand, these are all tile registers. Chooses fewer tile registers if there are few lines.
+    /// Chooses two by two tile registers for sums. Four tile registers of sums and two for each
+    /// operand are all tile registers of the processor. Chooses fewer tile registers if there are
+    /// few lines.
     fn of_tile_registers(problem: &ProductProblem, micro: MicroProduct) -> TileSizes {
         let ProductSizes { rows, columns, .. } = problem.sizes;
         let tiles_for = |lines: i64| if lines <= TILE_LINES { 1 } else { 2 };
@@ -311,7 +314,8 @@ impl TileSizes {
         }
     }
 
-    /// Returns the number of products that may be added before conversion to the type of the sums.
+    /// Returns the number of products that the kernel may add before it converts the result to the
+    /// type of the sums.
     fn most_together(&self, problem: &ProductProblem) -> i64 {
         if self.micro.multiplies_words() { self.sizes.steps } else { problem.most_together() }
     }
@@ -321,19 +325,19 @@ impl TileSizes {
         if self.micro.multiplies_words() { self.in_registers(steps) } else { steps }
     }
 
-    /// Whether every chunk has a multiple of `steps` steps.
+    /// Whether the number of steps of every chunk is a multiple of `steps`.
     pub fn takes_steps_by(&self, steps: i64) -> bool {
         self.sizes.steps % steps == 0 && (self.tile_k % steps == 0 || self.chunks() == 1)
     }
 
-    /// Whether tiles of steps need no padding with zeros.
+    /// Whether the steps fill whole tiles, so that packing pads no tile with zeros.
     pub fn has_whole_tiles_of_steps(&self) -> bool {
         self.sizes.steps % self.micro.tile_steps() == 0
     }
 
-    /// Whether all steps of a tile's columns can be packed at once. The kernel then finishes the
-    /// rows of one register tile before the next rows, so the block's memory holds only the sums of
-    /// these rows.
+    /// Whether all steps of a tile's columns can be packed at once. If all steps are packed at
+    /// once, the kernel finishes the rows of one register tile before the next rows. The block's
+    /// memory then holds only the sums of one register tile's rows.
     fn can_keep_right_packed(&self, limit: i64) -> bool {
         !self.is_unpacked
             && matches!(self.left, LeftForm::Lines | LeftForm::Groups)
@@ -404,8 +408,8 @@ impl TileSizes {
         self.lanes * self.vectors
     }
 
-    /// Returns the grain of packing. Packed ranges of an operand's steps begin and end at multiples
-    /// of the grain.
+    /// Returns the grain of packing: the number of steps at whose multiples packed ranges of an
+    /// operand's steps begin and end.
     pub fn grain(&self, is_right: bool) -> i64 {
         if is_right && self.keeps_right_packed {
             self.sizes.steps
@@ -482,7 +486,7 @@ impl TileSizes {
         SquareShape { size: self.lanes, word: self.micro.group() }
     }
 
-    /// Returns the number of steps that packing of the right operand transposes at once.
+    /// Returns the number of the right operand's steps that packing transposes at once.
     pub fn transposed_steps(&self) -> i64 {
         let most = if self.is_transposed_whole { self.packed_steps() } else { LINE_BYTES / self.micro.bytes() };
         self.in_registers(self.packed_steps().min(most))

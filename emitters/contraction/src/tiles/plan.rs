@@ -11,7 +11,7 @@ use crate::results::written;
 
 /// Number of products that tile registers compute in the time of an addition (half a cycle),
 /// divided by the number of steps of a tile register. In vector registers, each lane computes one
-/// product.
+/// product in the time of an addition.
 const PRODUCTS_PER_TILE_STEP: i64 = 8;
 
 impl TileSizes {
@@ -61,8 +61,8 @@ impl TileSizes {
         sides.collect()
     }
 
-    /// Returns the cost of the products and of packing. A vector has as many lanes as the type of
-    /// the sums allows.
+    /// Returns the cost of computing the products and of packing. The cost counts vectors with as
+    /// many lanes as the type of the sums allows.
     fn work(&self, problem: &ProductProblem) -> Work {
         let ProductSizes { batch, rows, columns, steps } = self.sizes;
         // The kernel also multiplies rows and columns of register tiles beyond the end.
@@ -144,8 +144,8 @@ impl TileSizes {
         Expr::dim(1) * tiles_per_block + Expr::range(0)
     }
 
-    /// Returns a map `(th, bl)[tile] -> …`. `results` computes the map's results from the tile's
-    /// batch, first row and first column.
+    /// Returns a map `(th, bl)[tile] -> …` over all tiles of all blocks. `results` computes the
+    /// map's results from the tile's batch, first row and first column.
     fn over_tiles(&self, results: impl FnOnce([Expr; 3]) -> Vec<Expr>) -> IndexingMap {
         IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],

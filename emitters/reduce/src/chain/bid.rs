@@ -1,12 +1,12 @@
 //! Finds the instructions of a chain, if a kernel for the chain pays. A chain consists of
 //! operations around a row reduction, for example a softmax or a layer norm.
 //!
-//! The kernel of a chain visits a row several times while the row is in a near cache. Separate
-//! kernels would visit all rows several times. An instruction is a *member* of the chain if it
-//! depends on a reduction of the chain row by row: each row of the instruction needs only the same
-//! row of the reduction ([`RowSpace::place`]). The kernel also rematerialises cheap operands of
-//! members. If an instruction depends on a member but is not a member itself, no member may depend
-//! on this instruction.
+//! The kernel of a chain visits a row several times while the row is in a near cache. Without the
+//! chain, several separate kernels would each visit all rows. An instruction is a *member* of the
+//! chain if it depends on a reduction of the chain row by row: each row of the instruction needs
+//! only the same row of the reduction ([`RowSpace::place`]). The kernel also rematerialises cheap
+//! operands of members. If an instruction depends on a member but is not a member itself, no member
+//! may depend on this instruction.
 
 use std::collections::HashSet;
 
@@ -22,8 +22,8 @@ const MOST_INSTRUCTIONS: usize = 200;
 /// Largest number of elements that a reduction may read if the kernel of its consumer also computes
 /// the reduction. Larger reductions have separate kernels.
 const SMALL: f64 = 4096.0;
-/// Largest cost of an instruction that the kernel rematerialises, in additions per element. This
-/// limit holds for instructions with fewer elements than the rows.
+/// Largest cost of an instruction that the kernel rematerialises, in additions per element. The
+/// limit applies only to instructions with fewer elements than the rows.
 const CHEAP: f64 = 2.0;
 
 /// Returns the rows that a candidate's anchor reduces.
@@ -73,7 +73,7 @@ struct ChainSearch<'m> {
     read_elsewhere: &'m [InstrId],
     users: Vec<Vec<InstrId>>,
     space: RowSpace,
-    /// Place of each instruction. `Free` for an instruction that is not a member.
+    /// Place of each instruction relative to the rows: `Free` if the instruction is not a member.
     places: Vec<RowPlace>,
     /// Whether an instruction depends on a member but is not a member.
     behind: Vec<bool>,
@@ -138,7 +138,8 @@ impl ChainSearch<'_> {
         false
     }
 
-    /// Finds the other instructions that the kernel computes. Visits users before operands.
+    /// Finds the instructions that the kernel computes although they are not members. Visits users
+    /// before operands.
     fn take_along(&mut self) {
         for id in self.computation.ids().rev() {
             let instruction = self.computation.instruction(id);
@@ -168,8 +169,8 @@ impl ChainSearch<'_> {
             && (has_elements || per_element(self.computation, instruction) <= CHEAP)
     }
 
-    /// Returns the instructions of the chain. Returns `None` if the members with one element per
-    /// element of the rows do not depend on the result of a reduction.
+    /// Returns the instructions of the chain. Returns `None` if no member with one element per
+    /// element of the rows depends on the result of a reduction.
     fn chain(&self) -> Option<Vec<InstrId>> {
         let goes_back = |id: InstrId| {
             let instruction = self.computation.instruction(id);
@@ -203,10 +204,9 @@ impl ChainSearch<'_> {
         phases.into_iter().max().unwrap_or(0)
     }
 
-    /// Counts small reductions outside a chain. Instructions combine the results of these
-    /// reductions with the chain's row values. Without the chain, one kernel computes these
-    /// reductions, the chain's first phase and the combination. With the chain, each of these
-    /// reductions needs a separate kernel.
+    /// Counts the small reductions outside a chain whose results are combined with the chain's row
+    /// values. Without the chain, one kernel computes the small reductions, the chain's first phase
+    /// and the combination. With the chain, each of the small reductions needs a separate kernel.
     fn other_reductions(&self, chain: &[InstrId]) -> usize {
         let of_rows = chain.iter().filter(|id| self.places[id.index()] == RowPlace::Row);
         let mut pending: Vec<InstrId> =

@@ -75,8 +75,8 @@ fn steps(chain: &RowChain, kept: &[KeptValue]) -> Vec<PhaseValues> {
 }
 
 /// Returns the visits of a plan. `map` returns the map to the indices at which the kernel visits an
-/// array. The first argument of `map` states whether the array has one value for each row, or one for
-/// each element of each row. The second argument is the list of the array's dimensions.
+/// array. The first argument of `map` states whether the array has one value for each row, or one
+/// for each element of each row. The second argument is the list of the array's dimensions.
 pub fn visits(
     fusion: &Fusion,
     chain: &RowChain,

@@ -1,7 +1,7 @@
-//! Values of a row that are stored between phases instead of rematerialised.
+//! Values of a row that a kernel stores between phases instead of rematerialising them.
 //!
-//! If space is limited, later instructions have priority. For a softmax, the kernel stores `x`
-//! until the maximum is complete, then replaces `x` by `exp(x - max)`.
+//! If space is limited, the emitter selects values of later instructions first. For a softmax, the
+//! kernel stores `x` until the maximum is complete, then replaces `x` by `exp(x - max)`.
 
 use fusebox_core::analysis::{RowChain, RowPlace, keeps_positions};
 use fusebox_core::emitter::Fusion;
@@ -10,8 +10,8 @@ use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 /// An instruction whose values are stored, and the phase that computes it.
 pub type KeptValue = (InstrId, usize);
 
-/// Returns for each phase the results that have one element per element of the rows. The results of
-/// a phase are the operands of its reductions. The results of the last phase are the roots.
+/// Returns, for each phase, its results with one value per row element. The results of a phase are
+/// the operands of its reductions. The results of the last phase are the chain's roots.
 pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
     let of_phase = |heroes: &Vec<fusebox_core::analysis::ReductionHero>| {
         let mut wanted: Vec<InstrId> = heroes.iter().flat_map(|hero| &hero.values).map(|value| value.operand).collect();
@@ -28,9 +28,9 @@ pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
     phases
 }
 
-/// Returns the instructions to store, latest first, each with the phase that computes it. Several
-/// phases need each of these instructions. `is_worth` accepts the operation of each instruction,
-/// and `admitted` accepts the whole list.
+/// Returns the instructions to store, latest first, each with the phase that computes it. Each
+/// returned instruction is needed by at least two phases, and its operation satisfies `is_worth`.
+/// The whole list satisfies `admitted`.
 pub fn kept(
     fusion: &Fusion,
     chain: &RowChain,
@@ -75,8 +75,8 @@ pub fn alive(fusion: &Fusion, chain: &RowChain, kept: &[KeptValue]) -> Vec<Vec<I
     (0..chain.phases.len()).map(alive_after).collect()
 }
 
-/// Returns, for each instruction, whether it has one element per element of the rows and all its
-/// users read it at their own position.
+/// Returns a flag for each instruction. The flag is true if the instruction has one value per row
+/// element and every user, when it processes a row element, reads only the value of this element.
 fn aligned(fusion: &Fusion, chain: &RowChain) -> Vec<bool> {
     let computation = fusion.computation();
     let users = computation.users();
@@ -127,8 +127,8 @@ fn is_needed(
     false
 }
 
-/// Whether the elements of an operation cost arithmetic or a read from memory. Constants, iotas,
-/// broadcasts, reshapes, bitcasts and tuples cost neither.
+/// Whether the computation of an operation's elements needs arithmetic or a read from memory.
+/// Constants, iotas, broadcasts, reshapes, bitcasts and tuples need neither arithmetic nor a read.
 pub fn has_own_values(op: &Op) -> bool {
     !op.is_generated() && !op.is_reshape() && !matches!(op, Op::Tuple | Op::GetTupleElement { .. })
 }

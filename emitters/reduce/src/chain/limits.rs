@@ -1,13 +1,13 @@
-//! Limits on the rows for which a chain pays, for blocks of one thread and for blocks of many
-//! threads.
+//! Limits on the number and length of rows. Within these limits, one kernel for a chain is faster
+//! than separate kernels. Blocks of one thread and blocks of many threads have different limits.
 
 use fusebox_core::analysis::RowSpace;
 use fusebox_core::device::DeviceDescription;
 
 /// Usual number of bytes of a row's element.
 const VALUE: i64 = 4;
-/// Bytes of a core's cache that the kernel needs for each element of a row. These bytes hold
-/// elements of several arrays, and unrelated data.
+/// Bytes of a core's cache that the kernel needs for each element of a row. These cache bytes hold
+/// the row element's values in several arrays, and unrelated data.
 const CACHED: i64 = 8 * VALUE;
 /// Number of rows per core that keeps all cores busy, for blocks of one thread.
 const ROWS_PER_CORE: i64 = 4;
@@ -15,17 +15,19 @@ const ROWS_PER_CORE: i64 = 4;
 /// Limits on the rows of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowLimits {
-    /// Minimum number of elements of a row. Loops over shorter rows do not pay.
+    /// Minimum number of elements of a row. A loop over the elements of a shorter row is not
+    /// worthwhile.
     shortest: i64,
     /// Maximum number of elements of a row.
     longest: i64,
-    /// Number of rows that keeps all cores busy.
+    /// Minimum number of rows that keeps all cores busy.
     rows: i64,
-    /// Largest size for which a chain is faster than separate kernels even if there are fewer rows.
+    /// Largest size for which one kernel with fewer than `rows` rows is still faster than separate
+    /// kernels.
     few: IdleCoresLimit,
 }
 
-/// Largest number of elements for which some cores may be idle.
+/// Largest number of elements for which a chain may leave some cores idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IdleCoresLimit {
     /// Total number of elements of all rows.
@@ -50,7 +52,7 @@ impl RowLimits {
     /// Returns the limits for blocks of many threads. If a row does not fit in a core's cache, the
     /// kernel reads the row once per phase, like separate kernels for the phases. Separate kernels
     /// also reduce each row in one block, but use the whole device to write elements. So separate
-    /// kernels are faster if rows are long and few.
+    /// kernels are faster than one kernel if rows are long and few.
     pub fn of_many_threads(device: &DeviceDescription) -> RowLimits {
         RowLimits {
             shortest: 2,
@@ -60,7 +62,8 @@ impl RowLimits {
         }
     }
 
-    /// Returns the reason why a chain does not pay for these rows, or `None` if a chain pays.
+    /// Returns the reason why one kernel for a chain over the rows `space` is not worthwhile, or
+    /// `None` if one kernel is worthwhile.
     pub fn refusal(&self, space: RowSpace) -> Option<String> {
         if !(self.shortest..=self.longest).contains(&space.length) {
             return Some(format!("rows of {} elements are too short or too long", space.length));

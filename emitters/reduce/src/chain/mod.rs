@@ -33,8 +33,8 @@ pub use threads::ThreadNormalise;
 
 /// Cost of one iteration of a loop over elements, in the unit of [`Cost::arithmetic`].
 const WEIGHT: i64 = 4;
-/// Maximum number of points that the emitter accepts. No memory holds more points, and smaller
-/// counts in a plan do not overflow.
+/// Maximum number of points that the emitter accepts. No memory holds more points. Up to this
+/// number of points, the counts in a plan do not overflow.
 const MOST_POINTS: i64 = 1 << 48;
 /// Name of the knob for the target number of blocks.
 const BLOCKS: &str = "blocks";

@@ -1,4 +1,4 @@
-//! Accumulators: representations of partial results that let LLVM vectorise loops over them.
+//! Accumulators: representations of partial results with which LLVM can vectorise reduction loops.
 //!
 //! | reduction | kept as | because |
 //! | --- | --- | --- |
@@ -6,9 +6,10 @@
 //! | maximum, minimum of floats | the least and the greatest key | integers are compared in one instruction, NaN included |
 //! | other reductions | the reduction's types | |
 //!
-//! The *key* of a float consists of the float's bits, read as a signed integer. If the sign is set,
-//! all other bits are inverted. Keys have the same order as the floats. The key of `-0` is less
-//! than the key of `+0`. The key of a NaN is beyond the key of the infinity with the same sign.
+//! The *key* of a float consists of the float's bits, read as a signed integer. If the float's sign
+//! bit is set, all other bits are inverted in the key. Keys have the same order as the floats. The
+//! key of `-0` is less than the key of `+0`. The key of a NaN is farther from zero than the key of
+//! the infinity with the same sign.
 
 use fusebox_core::analysis::{ReductionGroup, ReductionHero};
 use fusebox_core::builder::{FastMath, Float, FunctionBuilder, IntPredicate, Scalar, Type, Value};
@@ -20,7 +21,7 @@ use crate::body::{PerHero, ReductionBody, StartValues};
 /// Representation of the partial results of one hero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AccumulatorForm {
-    /// The hero's own computation combines the values.
+    /// The hero's combiner combines the values, which have the hero's own types.
     Own,
     /// The operation `op` combines values. The only accumulator has type `kept`.
     Single { op: BinaryOp, element: ElementType, kept: Scalar },
@@ -84,9 +85,9 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         self.of_elements(b, &starts.start)
     }
 
-    /// Returns the initial accumulators of a partial result. The partial result is later merged
-    /// into other accumulators. Sums that round begin with negative zero, because adding a number
-    /// to negative zero needs no operation.
+    /// Returns the initial accumulators of a partial result. The kernel later merges the partial
+    /// result into other accumulators. Sums that round begin with negative zero, because adding a
+    /// number to negative zero needs no operation.
     pub fn empty(&self, b: &mut FunctionBuilder, start: &[Value]) -> Vec<Value> {
         let mut empty = Vec::with_capacity(start.len());
         let mut rest = start;
@@ -256,7 +257,7 @@ fn extreme(b: &mut FunctionBuilder, is_maximum: bool, keyed: Float, state: &[Val
     b.select(nan, greatest, least)
 }
 
-/// Returns the bits of infinity. The key of infinity has the same bits.
+/// Returns the bits of positive infinity, which are also the key of positive infinity.
 fn infinity(float: Float) -> i64 {
     match float {
         Float::F64 => 0x7ff0_0000_0000_0000,
@@ -288,7 +289,7 @@ fn narrowed(b: &mut FunctionBuilder, value: Value, to: Scalar) -> Value {
     if *b.type_of(value) == Type::from(to) { value } else { b.truncf(value, to) }
 }
 
-/// Returns the bytes of the accumulators of one result.
+/// Returns the total number of bytes of one result's accumulators.
 pub fn state_bytes(group: &ReductionGroup) -> i64 {
     let heroes = group.heroes.iter().flat_map(|hero| types(form(hero), hero));
     heroes.map(|ty| i64::from(ty.bits().div_ceil(8))).sum()

@@ -1,7 +1,8 @@
 //! Computes long sums as sums of short sums, so that rounding errors stay small. Each addition to a
 //! large sum rounds. If all elements are equal, as in a padded or masked row, all errors have the
-//! same sign. For example, the mean of 4,096 equal numbers, computed in 64 chains, has an error of
-//! 8 ulp. A sum of four equal numbers is exact, and a sum of four of these sums is exact too.
+//! same sign. For example, if a kernel computes the mean of 4,096 equal numbers by 64 sequential
+//! sums, the mean has an error of 8 ulp. A sum of four equal numbers is exact, and a sum of four of
+//! these sums is exact too.
 //!
 //! ```text
 //! level[0] += chunks that fill no group of four
@@ -12,9 +13,9 @@
 //! add up all lanes of the highest level;  add elements that fill no chunk
 //! ```
 //!
-//! A sum of `n` elements takes `n` additions, like a sequential sum. A tree needs no more additions
-//! than a sequence. The first addition to an accumulator costs nothing, because the accumulator
-//! holds the operation's identity.
+//! A sum of `n` elements takes `n` additions, like a sequential sum. A tree of sums needs no more
+//! additions than a sequential sum. The first addition to an accumulator costs nothing, because the
+//! accumulator holds the operation's identity.
 
 use fusebox_core::analysis::ReductionGroup;
 use fusebox_core::builder::{FunctionBuilder, Value};
@@ -26,26 +27,27 @@ use super::accumulate::Accumulators;
 use super::levels::{SumLevels, SumTree};
 use super::tile::AccumulatorTile;
 
-/// Number of values that are added sequentially. A sum of this many equal numbers is exact.
+/// Number of values that are added sequentially. A sum of four equal numbers is exact.
 pub const BRANCHES: i64 = 4;
 /// Binary logarithm of [`BRANCHES`].
 const BRANCH_BITS: i64 = 2;
 /// Number of chunks of a block.
 const BLOCK: i64 = BRANCHES * BRANCHES;
-/// Bytes of a chunk of the widest accumulators. A chunk fills several registers, so that additions
-/// do not wait for each other.
+/// Bytes of a chunk in which all accumulators have the widest type. A chunk fills several vector
+/// registers, so that additions do not wait for each other.
 const CHUNK_BYTES: i64 = 128;
 
 /// Returns the number of elements of a chunk. The lanes of a chunk are summed independently.
-/// Returns `None` if a cascade is not more exact, for example because the sum is short.
+/// Returns `None` if a cascade is not more exact than a plain loop, for example because the sum is
+/// short.
 pub fn lanes(accumulators: &Accumulators<'_, '_>, length: i64) -> Option<i64> {
     let lanes = CHUNK_BYTES / accumulators.widest_bytes();
     (accumulators.are_rounded() && length >= lanes * BLOCK).then_some(lanes)
 }
 
-/// Whether the computation of a group's elements contains functions such as `exp`. These functions
-/// need the registers that a chunk would occupy. `is_known` holds for instructions whose values the
-/// kernel reads instead of computing them.
+/// Whether the computation of a group's elements contains functions such as `exp`. Functions such
+/// as `exp` need the registers that a chunk would occupy. `is_known` holds for instructions whose
+/// values the kernel reads instead of computing them.
 pub fn holds_functions(computation: &Computation, group: &ReductionGroup, is_known: impl Fn(InstrId) -> bool) -> bool {
     let mut met: Vec<InstrId> = Vec::new();
     let mut pending: Vec<InstrId> =
@@ -63,7 +65,7 @@ pub fn holds_functions(computation: &Computation, group: &ReductionGroup, is_kno
     false
 }
 
-/// A sum of sums that combines the elements of a row. `visit(element, outputs)` returns the
+/// A sum of short sums over the elements of a row. `visit(element, outputs)` returns the
 /// accumulators of one element, and the outputs.
 pub struct Cascade<'c, 'b, 'g, F> {
     pub accumulators: &'c Accumulators<'b, 'g>,
@@ -108,8 +110,8 @@ where
         (self.accumulators.merge(b, &total, &results), outputs)
     }
 
-    /// Creates the levels for the elements below `end`. The levels hold sums of blocks, of four
-    /// blocks, and so on.
+    /// Creates the levels for the elements below `end`. The lowest level adds up sums of single
+    /// blocks, the next level adds up sums of four blocks, and so on.
     fn levels(&self, b: &mut FunctionBuilder, end: i64) -> SumLevels {
         let blocks = ceil_div(end, BLOCK * self.lanes);
         let reach = |&levels: &u32| BRANCHES.saturating_pow(levels) >= blocks;
@@ -118,7 +120,8 @@ where
         SumLevels::new(b, tree, self.accumulators, self.start)
     }
 
-    /// Adds the blocks below element `end` to the levels. The last block may be shorter.
+    /// Adds the blocks below element `end` to the levels. The last block may have fewer elements
+    /// than the other blocks.
     fn blocks(
         &self,
         b: &mut FunctionBuilder,

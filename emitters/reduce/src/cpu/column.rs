@@ -22,7 +22,8 @@ const CHUNK: i64 = 8;
 const ROWS: i64 = 16;
 /// Binary logarithm of the number of sums that form one sum of the next level.
 const GROUP_BITS: i64 = 3;
-/// Number of bytes. The size of all lanes of a level is rounded up to a multiple of this number.
+/// Number of bytes. The emitter rounds the total size of a level's lanes up to a multiple of this
+/// number.
 const BYTES_OF_LEVELS: i64 = 256;
 
 /// The columns of one block.
@@ -33,7 +34,8 @@ struct BlockColumns<'c> {
     count: Value,
 }
 
-/// Returns for each level except the highest how many rows one sum of the level contains.
+/// Returns, for each level below the highest, the number of rows that one sum of this level adds
+/// up.
 fn sizes_of_levels(rows: i64, chunk: i64) -> impl Iterator<Item = i64> {
     let sizes = std::iter::successors(Some(chunk), |size| size.checked_mul(1 << GROUP_BITS));
     sizes.take_while(move |&size| size < rows)
@@ -133,9 +135,9 @@ impl GroupKernel<'_, '_> {
         (levels.carried(&results), outputs)
     }
 
-    /// Returns a tile with the sums of `rows` rows. `add` adds a range of rows to a tile. The sums
-    /// have levels as in [`in_levels`](Self::in_levels), but each level has a separate loop. If
-    /// there are few lanes, the sums stay in registers through all loops.
+    /// Returns a tile with the sums of `rows` rows. `add` adds a range of rows to a tile. Like
+    /// [`in_levels`](Self::in_levels), this function sums in levels, but emits a separate loop for
+    /// each level. If there are few lanes, the sums stay in registers through all loops.
     fn in_chunks(
         &self,
         b: &mut FunctionBuilder,
@@ -160,7 +162,7 @@ impl GroupKernel<'_, '_> {
 
     /// Adds a range of rows to the tile with `add`. Splits the range into chunks of the first of
     /// `sizes`, splits each chunk into chunks of the next size, and so on. The length of the range
-    /// is a multiple of the last size.
+    /// is a multiple of the last of `sizes`.
     fn chunks<F>(
         &self,
         b: &mut FunctionBuilder,
@@ -190,7 +192,7 @@ impl GroupKernel<'_, '_> {
         (tile.carried(&results), outputs)
     }
 
-    /// Adds the remaining rows, one at a time.
+    /// Adds the rows that fill no whole iteration to the tile, one row at a time.
     fn rows_left(
         &self,
         b: &mut FunctionBuilder,
@@ -206,7 +208,7 @@ impl GroupKernel<'_, '_> {
         self.turns(b, piece, tile, &outputs, (range, 1))
     }
 
-    /// Adds the rows of a range, `step` per iteration.
+    /// Adds the rows of a range to the tile, `step` rows per iteration.
     fn turns(
         &self,
         b: &mut FunctionBuilder,
@@ -246,8 +248,9 @@ impl GroupKernel<'_, '_> {
         (tile.carried(&results), outputs)
     }
 
-    /// Reduces few columns. An iteration processes several rows. Lane `row * columns + column`
-    /// holds the sum for one of these rows and one column.
+    /// Reduces the columns of a problem with few columns. Each iteration processes several rows.
+    /// Lane `row * columns + column` adds up the elements of column `column` in row number `row` of
+    /// each iteration.
     fn abreast(&self, b: &mut FunctionBuilder, piece: &BlockColumns<'_>, outputs: &[Value]) -> Vec<Value> {
         let [_, rows, width] = self.problem.dims;
         let abreast = piece.columns.rows_abreast;

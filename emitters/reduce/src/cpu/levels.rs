@@ -8,8 +8,8 @@
 //!   for each level that is complete:  level[l + 1] += level[l]; level[l] = start
 //! ```
 //!
-//! After the last block, all levels are treated as complete, so that the highest level holds the
-//! sum.
+//! After the last block, the kernel treats all levels as complete, so that the highest level holds
+//! the sum.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Value};
 
@@ -25,13 +25,13 @@ pub struct SumTree {
     pub branch_bits: i64,
     /// Number of levels above the lowest.
     pub above: i64,
-    /// Whether each block completes the lowest level. Otherwise `2^branch_bits` blocks complete
-    /// this level.
+    /// Whether each block completes the lowest level. If not, `2^branch_bits` blocks complete the
+    /// lowest level.
     pub is_block_complete: bool,
 }
 
 /// The sums of all levels, level after level. One tensor holds all levels, so that one loop can add
-/// any level to the next. Several loops would take LLVM longer to compile.
+/// any level to the next. LLVM would take longer to compile a separate loop for each level.
 pub struct SumLevels {
     tree: SumTree,
     tile: AccumulatorTile,

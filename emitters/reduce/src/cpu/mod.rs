@@ -36,13 +36,14 @@ pub use accumulate::Accumulators;
 use group::GroupKernel;
 use tiling::Tiling;
 
-/// Minimum number of elements of a row. For shorter rows, a loop over the results is as fast,
-/// because lowering unrolls loops of at most four iterations.
+/// Minimum number of elements of a row. For shorter rows, a plain loop over the results is as fast
+/// as this emitter's kernel, because lowering unrolls loops of at most four iterations.
 const SHORTEST_ROW: i64 = 5;
-/// Minimum number of elements of a column. For shorter columns, a loop over the results is as fast.
+/// Minimum number of elements of a column. For shorter columns, a plain loop over the results is as
+/// fast as this emitter's kernel.
 const SHORTEST_COLUMN: i64 = 4;
-/// Maximum number of points that the emitter accepts. No memory holds more points, and smaller
-/// counts in a plan do not overflow.
+/// Maximum number of points that the emitter accepts. No memory holds more points. Up to this
+/// number of points, the counts in a plan do not overflow.
 const MOST_POINTS: i64 = 1 << 48;
 /// Name of the knob for the target number of blocks.
 const BLOCKS: &str = "blocks";
@@ -144,7 +145,7 @@ fn tilings(
     reductions.groups.iter().map(tiling).collect()
 }
 
-/// Returns the number of elements of the usual size in a vector.
+/// Returns the number of lanes of a vector of four-byte elements.
 fn lanes(device: &DeviceDescription) -> f64 {
     f64::from(device.vector_bytes.max(4) / 4)
 }

@@ -22,15 +22,15 @@ use crate::body::write;
 /// Number of elements of one partial result.
 const SEGMENT: i64 = 2 << 10;
 /// Size of one partial sum: the number of its elements, multiplied by the bytes of the widest
-/// accumulator. This size holds if the computation of the elements contains functions such as
-/// `exp`. Adding up the lanes of a vector takes a hundredth of the time of computing these
-/// elements.
+/// accumulator. This size applies to sums without a cascade, for example because functions such as
+/// `exp` compute the elements. With this size, adding up the lanes of a vector takes a hundredth of
+/// the time of computing the partial sum's elements.
 const SUM_BYTES: i64 = 2 << 10;
-/// Least number of majors for which the sums of a row's majors are added in groups of four. A
+/// Least number of a row's majors for which the kernel adds the majors' sums in groups of four. A
 /// *major* is an index of the problem's first dimension.
 const FEWEST_MAJORS: i64 = 16;
 
-/// A range of a row's majors, or of a line's elements.
+/// A range of a row's indices in the first dimension (majors), or of a line's elements.
 struct ReducedRange {
     first: Value,
     end: Value,
@@ -85,7 +85,7 @@ impl GroupKernel<'_, '_> {
     }
 
     /// Reduces the contiguous elements of a line, and returns the new accumulators and outputs. A
-    /// line consists of the elements of a row that have the same major.
+    /// line consists of the elements of a row that have the same index in the first dimension.
     fn line(&self, b: &mut FunctionBuilder, at: [Value; 2], is_separate: bool, state: &[Value]) -> Vec<Value> {
         let length = self.problem.dims[2];
         let lanes = if self.holds_functions { None } else { cascade::lanes(&self.accumulators, length) };
@@ -108,8 +108,9 @@ impl GroupKernel<'_, '_> {
         self.in_parts(b, &whole, &sizes, state, &|b, part, state| self.segment_after(b, (at, part), true, state))
     }
 
-    /// Returns the sizes of the parts in which a range is reduced. Sums that round use the smallest
-    /// size, four times this size, and so on. Other reductions use one size.
+    /// Returns the lengths of the parts into which a range of `length` is divided. For sums that
+    /// round, the lengths are `smallest`, four times `smallest`, and so on. For other reductions,
+    /// the only length is `smallest`.
     fn sizes(&self, smallest: i64, length: i64) -> Vec<i64> {
         let most = if self.accumulators.hold_rounded() { usize::MAX } else { 1 };
         let sizes = std::iter::successors(Some(smallest), |size| size.checked_mul(BRANCHES));
@@ -144,7 +145,8 @@ impl GroupKernel<'_, '_> {
     }
 
     /// Reduces one more segment, and returns the new accumulators and outputs. If `is_separate`,
-    /// the segment has separate accumulators, which are then merged.
+    /// the segment has separate accumulators, which the kernel then merges into the previous
+    /// accumulators.
     fn segment_after(
         &self,
         b: &mut FunctionBuilder,
@@ -220,7 +222,8 @@ impl GroupKernel<'_, '_> {
         LANES * 4 / self.accumulators.widest_bytes()
     }
 
-    /// Returns the number of lanes of a tile, at most the number of elements.
+    /// Returns the number of lanes of a tile for a segment. The number is at most the number of the
+    /// segment's elements.
     fn lanes(&self, segment: &ReducedRange) -> i64 {
         let most = self.lanes_of_a_tile();
         let length = segment.length.unwrap_or(most);

@@ -1,6 +1,6 @@
-//! Reductions of short rows that LLVM does not recognise, for example a maximum with its index, and
-//! of all rows that fill no vector. Each lane reduces a different row, so that no reduction over
-//! lanes is necessary at the end.
+//! Reduces short rows by reductions that LLVM does not recognise, for example a maximum with its
+//! index. By reductions that LLVM recognises, this code reduces only rows that fill no vector. Each
+//! lane of a tile reduces a different row, so that no reduction over lanes is necessary at the end.
 //!
 //! ```text
 //! for chunk of the block's rows
@@ -16,10 +16,11 @@ use super::group::GroupKernel;
 use super::tile::AccumulatorTile;
 use crate::body::write;
 
-/// Least number of elements with which a row needs lanes of other rows. LLVM reduces shorter rows
-/// in the lanes of several rows without help.
+/// Least number of elements of a row for which the emitter distributes several rows over lanes. For
+/// shorter rows, LLVM itself vectorises across rows.
 const SHORTEST: i64 = 3;
-/// Least number of elements with which one row fills enough vectors.
+/// Least number of elements with which a single row fills enough vectors, so that lanes of other
+/// rows are not necessary.
 const LONG: i64 = 32;
 /// Least number of elements with which LLVM reduces a row by a few operations on one vector. The
 /// limit applies to reductions that LLVM recognises.

@@ -41,7 +41,8 @@ impl AccumulatorTile {
         self.each_lane_below(b, count, outputs, next)
     }
 
-    /// Works as [`each_lane`](Self::each_lane), for a number of lanes that the kernel computes.
+    /// Works as [`each_lane`](Self::each_lane), but the number of lanes is a value that the kernel
+    /// computes.
     pub fn each_lane_below(
         self,
         b: &mut FunctionBuilder,
@@ -95,7 +96,7 @@ impl AccumulatorTile {
         self.tensors.iter().map(|&tensor| b.extract(tensor, &[lane])).collect()
     }
 
-    /// Returns the tile with other accumulators in a lane.
+    /// Returns the tile with `values` as the accumulators of lane `lane`.
     pub fn with_lane(&self, b: &mut FunctionBuilder, lane: Value, values: &[Value]) -> AccumulatorTile {
         let tensors = self.tensors.iter().zip(values).map(|(&tensor, &value)| b.insert(value, tensor, &[lane]));
         AccumulatorTile { lanes: self.lanes, tensors: tensors.collect() }

@@ -16,24 +16,26 @@ const CUT: i64 = 64;
 /// Maximum number of columns that the kernel reduces one after the other. Vector operations can
 /// deinterleave this number of adjacent elements.
 const FEW: i64 = 8;
-/// Number of rows of one column that an iteration reduces before the next column. The data of these
-/// rows stays in the first-level cache.
+/// Number of rows of one column that an iteration reduces before it continues with the next column.
+/// The data of these rows stays in the first-level cache.
 const ROWS_OF_A_COLUMN: i64 = 256;
 /// Number of lanes of a tile if the accumulators take at most four bytes. A kernel for short rows
 /// reduces this number of rows side by side.
 pub const LANES: i64 = 32;
-/// Minimum number of tiles of a block that has only whole tiles. With fewer tiles, rounding would
-/// give the last block noticeably less work than the others.
+/// Minimum number of tiles per block for which the emitter rounds the rows of a block up to whole
+/// tiles. With fewer tiles, rounding would leave noticeably less work for the last block than for
+/// other blocks.
 const MANY_TILES: i64 = 32;
-/// Numbers of lanes of vectors, the widest first.
+/// Possible numbers of lanes of a vector, in descending order.
 const VECTORS: [i64; 3] = [16, 8, 4];
-/// Number of vectors of accumulators that stay in registers.
+/// Maximum number of vectors of accumulators that a kernel keeps in registers.
 const ACCUMULATING: i64 = 16;
 /// Maximum number of bytes of accumulators for a block's columns. Accumulators up to this size stay
 /// in the first-level cache.
 const TILE_BYTES: i64 = 8 << 10;
-/// Largest cost of the arithmetic before the reduction, in bytes, for which an iteration reads
-/// several rows of columns. This cost allows at most one function such as `exp`.
+/// Largest arithmetic cost per point for which an iteration reads several rows of columns. The cost
+/// excludes the reduction and is measured in bytes. This cost allows at most one function such as
+/// `exp`.
 const CHEAP: i64 = 30;
 
 /// Distribution of a group's work over blocks.
@@ -50,7 +52,7 @@ pub struct Tiling {
 /// The work of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockWork {
-    /// Rows of a row problem. The number is the number of rows per block.
+    /// Rows of a row problem. The field is the number of rows per block.
     Rows(i64),
     /// A tile of columns.
     Columns(ColumnWork),
@@ -59,16 +61,18 @@ pub enum BlockWork {
 /// The work of one block in a column problem `[majors, rows, columns]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnWork {
-    /// Number of majors of a block. The number is one if the columns are split over blocks.
+    /// Number of majors (indices of the first dimension) of a block. The number is one if the
+    /// columns are split over blocks.
     pub majors: i64,
     /// Number of columns of a block.
     pub width: i64,
-    /// Number of blocks over which the columns of a major are split.
+    /// Number of blocks over which the columns at one index of the first dimension are split.
     pub cuts: i64,
     /// Number of rows per iteration of the loop over rows.
     pub rows_per_turn: i64,
-    /// Whether the kernel sums the rows of an iteration before it adds them to the accumulators. If
-    /// the accumulators stay in registers, no registers remain for this separate sum.
+    /// Whether the kernel sums the rows of an iteration separately and then adds this sum to the
+    /// accumulators. If the accumulators stay in registers, no registers remain for the separate
+    /// sum.
     pub is_turn_apart: bool,
     /// Number of rows that have accumulators in separate lanes. The number is more than one if
     /// there are few columns.
@@ -164,7 +168,7 @@ impl Tiling {
     }
 
     /// Returns the map of [`read`](Self::read), but with the range variables in the order of a
-    /// block's loops. This order follows memory.
+    /// block's loops. The loops visit elements in the order of memory.
     pub fn visited(&self) -> IndexingMap {
         let BlockWork::Columns(columns) = &self.work else { return self.read() };
         let (mut map, major, column) = self.columns(columns);
@@ -191,7 +195,8 @@ impl Tiling {
         }
     }
 
-    /// Returns a map without results, and the expressions for the major and for the column.
+    /// Returns a map without results, and the expressions for the first index (major) and for the
+    /// column.
     fn columns(&self, columns: &ColumnWork) -> (IndexingMap, Expr, Expr) {
         let [majors, _, width] = self.problem.dims;
         let mut map =
@@ -228,10 +233,11 @@ impl ColumnWork {
             && problem.dims[2] % self.width == 0
     }
 
-    /// Makes the kernel reduce few columns one after the other. An iteration reduces many rows of a
-    /// column. This order suits operands that are smaller than the problem. If lanes were columns,
-    /// the kernel would gather elements, because several columns read the same element. If lanes
-    /// are rows of one column, the kernel reads vectors.
+    /// Makes the kernel reduce the block's columns one after the other. An iteration reduces many
+    /// rows of a column. Reducing one column at a time suits operands with fewer elements than the
+    /// problem. If each lane reduced a different column, the kernel would gather elements, because
+    /// several columns read the same element. If the lanes reduce different rows of one column, the
+    /// kernel reads vectors.
     fn one_by_one(&mut self, problem: ReductionProblem) {
         (self.rows_abreast, self.rows_per_turn) = (1, ROWS_OF_A_COLUMN.min(problem.dims[1]).max(1));
         self.is_turn_apart = true;
@@ -258,9 +264,10 @@ fn line(fusion: &Fusion, group: &ReductionGroup) -> Option<i64> {
     dims.last().copied().filter(|_| computation.instructions.iter().any(repeats))
 }
 
-/// Returns the number of rows with separate lanes, for `columns` columns. Together, the rows have
-/// about half of [`CUT`] lanes. If this is possible with at most [`CUT`] lanes, the lanes fill
-/// whole vectors. The kernel would process the lanes of a partial vector one by one.
+/// Returns the number of rows with separate lanes if a block has `columns` columns. All these rows
+/// together have about `CUT / 2` lanes. If at most [`CUT`] lanes can fill whole vectors, the number
+/// of lanes is a multiple of a vector. The kernel would process the lanes of a partial vector one
+/// by one.
 fn abreast(columns: i64) -> i64 {
     let fitting = VECTORS.iter().map(|lanes| lanes / gcd(columns, *lanes)).find(|rows| rows * columns <= CUT);
     let enough = CUT / 2 / columns;
@@ -271,15 +278,15 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Returns the number of bytes read and written, and the cost of the arithmetic on all points in
-/// the same unit.
+/// Returns the number of bytes that a kernel reads and writes, and the arithmetic cost of all
+/// points. The unit of both numbers is one byte.
 fn cost(fusion: &Fusion, group: &ReductionGroup) -> Cost {
     let bytes = group.large_arrays(fusion.computation()).iter().fold(0i64, |sum, a| sum.saturating_add(a.byte_size()));
     Cost { bytes, arithmetic: group.problem.element_count().saturating_mul(arithmetic_per_point(fusion)) }
 }
 
-/// Estimates the cost of the arithmetic per point. The reduction is not included, because its cost
-/// is part of the cost of reading.
+/// Estimates the cost of the arithmetic per point. The estimate excludes the reduction, because the
+/// cost of reading a point includes the cost of reducing the point.
 fn arithmetic_per_point(fusion: &Fusion) -> i64 {
     let computation = fusion.computation();
     let counts = |it: &&Instruction| !matches!(it.op, Op::Reduce { .. } | Op::Iota { .. });

@@ -19,9 +19,9 @@ impl ThreadedAxis {
     /// positions.
     ///
     /// A thread reads unrolled positions concurrently only if all of them exist. Therefore, the
-    /// steps that exist for all threads should form full iterations. The chosen number is between
-    /// half of `unroll` and `unroll`. With this number, the fewest of these steps remain after the
-    /// full iterations.
+    /// steps that all threads have should form full iterations. Between half of `unroll` and
+    /// `unroll`, the constructor chooses the number of unrolled positions with which the fewest
+    /// steps remain after the full iterations.
     pub fn new(size: i64, threads: i64, unroll: i64) -> Self {
         let full = (size / threads).max(1);
         let most = unroll.clamp(1, full);

@@ -11,11 +11,13 @@ use fusebox_core::indexing::IndexingMap;
 const BANKS: i64 = 32;
 const WORD: i64 = 4;
 
-/// Number of warps to examine. Other warps make the same accesses at a constant distance.
+/// Number of warps to examine. Other warps access the same pattern of elements, shifted by a
+/// constant distance.
 const WARPS: i64 = 2;
 
 /// Returns the tile with a pad of at most `most` elements at the end of each column. Chooses the
-/// smallest pad with the fewest conflicts. `element_bytes` lists the sizes of the elements.
+/// smallest of the pads that cause the fewest bank conflicts. `element_bytes` lists the sizes of
+/// the elements.
 pub fn padded(tile: PartialsTile, most: i64, warp: i64, element_bytes: &[i64]) -> PartialsTile {
     let accesses = accesses(&tile, warp);
     let all = |pitch: i64| element_bytes.iter().map(|&bytes| turns(&accesses, pitch, bytes)).sum::<i64>();
@@ -46,7 +48,7 @@ fn turns(accesses: &[WarpAccess], pitch: i64, bytes: i64) -> i64 {
 }
 
 /// Returns the writes and reads of the first warps. The first read of a pass represents all reads
-/// of the pass, because the other reads are at a constant distance.
+/// of the pass, because the other reads are at a constant distance from the first read.
 fn accesses(tile: &PartialsTile, warp: i64) -> Vec<WarpAccess> {
     let mut accesses = Vec::new();
     for map in [&tile.write, &tile.read] {

@@ -7,9 +7,10 @@
 //! d2 = (unit mod (c / V)) * V + lane
 //! ```
 //!
-//! Every lane has a different result, so a thread has V accumulators. If Ty is 1, each thread
-//! computes its results alone. Otherwise, threads write their partial results to a transposed tile,
-//! so that a warp reads the partial results of a column from contiguous memory.
+//! Every lane has a different result, so a thread has V accumulators. If Ty (the number of threads
+//! per column) is 1, each thread computes its results alone. Otherwise, threads write their partial
+//! results to a transposed tile, so that a warp reads the partial results of a column from
+//! contiguous memory.
 
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
@@ -35,7 +36,7 @@ struct ColumnParameters {
     vector: i64,
     /// Number of threads that compute one result together.
     down: i64,
-    /// Number of threads for adjacent results.
+    /// Number of threads of a block that compute adjacent groups of results.
     across: i64,
     /// Number of rows that a thread reads concurrently.
     unroll: i64,
@@ -105,8 +106,8 @@ impl ColumnParameters {
         }
     }
 
-    /// Returns the map from threads to results. The first thread that reads a column's partial
-    /// results has the column's result.
+    /// Returns the map from threads to results. The column's result is in the first of the threads
+    /// that read the column's partial results.
     fn kept(&self, limits: &GroupLimits, units: i64, in_row: i64, blocks: i64) -> IndexingMap {
         let ColumnParameters { vector, down, across, .. } = *self;
         let mut kept = thread_map(across * down, blocks);
@@ -159,14 +160,14 @@ pub fn tile(warp: i64, vector: i64, down: i64, blocks: i64) -> PartialsTile {
     PartialsTile { columns: warp * vector, partials: down, pitch: down, write, readers: down, read, reading: threads }
 }
 
-/// Returns the column of a group of readers. The columns of one warp are `down` apart, so that they
-/// start in different banks.
+/// Returns the column whose partial results a group of threads reads. The columns of one warp are
+/// `down` apart, so that they start in different banks.
 fn reader_column(warp: i64, down: i64) -> Expr {
     thread().floor_div(warp) + thread().modulo(warp).floor_div(down) * down
 }
 
-/// Returns the number of elements of the widest access for which every core has a tile. A warp
-/// reads at least a cache line, even if some cores then have no tile.
+/// Returns the number of elements of the widest access with which there is at least one tile per
+/// core. A warp reads at least a cache line, even if some cores then have no tile.
 fn natural_vector(limits: &GroupLimits, widest: i64) -> i64 {
     let [a, _, c] = limits.group.problem.dims;
     let mut vector = widest;

@@ -95,8 +95,8 @@ impl GroupEmitter<'_> {
         (outputs.to_vec(), like(start, accumulators))
     }
 
-    /// Combines the accumulators of `threads` adjacent threads with shuffles. The first thread has
-    /// the result.
+    /// Combines the accumulators of `threads` adjacent threads with shuffles. The result is in the
+    /// first of these threads.
     fn shuffled(&self, b: &mut FunctionBuilder, accumulators: PerHero, threads: i64) -> PerHero {
         if threads < 2 {
             return accumulators;
@@ -108,7 +108,7 @@ impl GroupEmitter<'_> {
         accumulators.into_iter().enumerate().map(combine).collect()
     }
 
-    /// Writes results that are complete without a tile.
+    /// Writes the results of a group that needs no tile to combine partial results.
     fn write_lanes(
         &self,
         b: &mut FunctionBuilder,
@@ -164,8 +164,8 @@ impl GroupEmitter<'_> {
         b.scf_if(reads, &types, |b| self.read_tile(b, tile, starts, &tiles, &outputs), |_| outputs.clone())
     }
 
-    /// Reads the tile and writes results. If a warp reads, all its threads take part in the
-    /// shuffles.
+    /// Reads the tile and writes results. If any thread of a warp reads the tile, all threads of
+    /// the warp take part in the shuffles.
     fn read_tile(
         &self,
         b: &mut FunctionBuilder,
@@ -220,7 +220,8 @@ impl GroupEmitter<'_> {
         total.unwrap_or_else(|| starts.start.clone())
     }
 
-    /// Returns whether a partial result exists, or `None` if it exists for all threads.
+    /// Returns whether the partial result that a thread reads exists, or `None` if it exists for
+    /// all threads.
     fn is_inside(
         &self,
         b: &mut FunctionBuilder,
@@ -251,7 +252,7 @@ fn flat(lanes: &LaneAccumulators) -> Vec<Value> {
     lanes.iter().flatten().flatten().copied().collect()
 }
 
-/// Groups values by lane and hero. Each hero gets as many values as it has in `shape`.
+/// Groups values by lane and hero. The number of values per hero is the same as in `shape`.
 fn like(shape: &LaneAccumulators, values: &[Value]) -> LaneAccumulators {
     let mut values = values.iter().copied();
     shape.iter().map(|lane| lane.iter().map(|hero| values.by_ref().take(hero.len()).collect()).collect()).collect()

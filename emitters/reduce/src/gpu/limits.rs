@@ -12,8 +12,8 @@ const MOST_VECTORS: i64 = 2;
 /// Maximum number of accumulators that a thread keeps in registers. With this number, enough
 /// registers remain for the thread's reads.
 const MOST_ACCUMULATORS: i64 = 16;
-/// Maximum number of instructions per element for which several lanes pay. With more instructions,
-/// several lanes add too much code.
+/// Maximum number of instructions per element for which several lanes per thread are faster than
+/// one lane. With more instructions, several lanes add too much code.
 const HEAVY: usize = 24;
 
 /// A group, and limits that follow from the group and the device.

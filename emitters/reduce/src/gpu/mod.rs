@@ -11,8 +11,8 @@
 //! emit.rs           schedule -> entry function
 //! ```
 //!
-//! The largest group decides the form of the fusion. For every other group, the emitter chooses the
-//! form that suits the group.
+//! The largest group decides the form of the fusion: row, multi-row, column, small-column or
+//! scalar. For every other group, the emitter chooses the form that suits this group.
 
 mod axis;
 mod banks;
@@ -39,7 +39,7 @@ use schedule::GroupSchedule;
 /// Maximum number of blocks of a grid.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
 
-/// Distribution of a reduction over threads. Each form is an emitter.
+/// Distribution of a reduction over threads. Each variant is a separate emitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReductionForm {
     /// One or more warps reduce each row.
@@ -48,8 +48,8 @@ pub enum ReductionForm {
     MultiRow,
     /// Each block reduces a tile of columns.
     Column,
-    /// There are at most as many columns as a warp has threads. Each block reads all its rows as
-    /// one line.
+    /// For problems with at most as many columns as a warp has threads. Each block reads all its
+    /// rows as one line.
     SmallColumn,
     /// One block computes the only result.
     Scalar,
@@ -161,7 +161,7 @@ fn shared_bytes(reductions: &ReductionFusion, schedules: &[GroupSchedule]) -> i6
     schedules.iter().zip(&reductions.groups).map(|(schedule, group)| schedule.shared_bytes(bytes(group))).sum()
 }
 
-/// Returns a schedule for each group. The form and the configuration apply to the primary group.
+/// Returns a schedule for each group. `form` and `configuration` apply only to the largest group.
 fn schedules(
     form: Option<ReductionForm>,
     fusion: &Fusion,
@@ -192,8 +192,8 @@ fn schedules(
 }
 
 impl GroupSchedule {
-    /// Adapts the schedule to a launch of `launched` threads. The additional threads only take part
-    /// in barriers and shuffles.
+    /// Adapts the schedule to a launch with `launched` threads per block. The additional threads
+    /// only take part in barriers and shuffles.
     fn launch(&mut self, launched: i64) {
         if launched == self.threads {
             return;

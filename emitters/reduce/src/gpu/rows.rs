@@ -34,13 +34,14 @@ struct RowParameters {
     together: i64,
     /// Number of threads of a row.
     threads: i64,
-    /// Number of rows of a block. If one thread reduces several rows, number of groups of rows.
+    /// Number of rows of a block. If one thread reduces several rows alone, the field counts groups
+    /// of these rows.
     rows: i64,
     /// Number of vectors that a thread reads concurrently.
     unroll: i64,
 }
 
-/// Returns the form that suits a group.
+/// Returns the form (scalar, multi-row or row) that suits a group.
 pub fn natural_form(limits: &GroupLimits) -> ReductionForm {
     let [_, b, c] = limits.group.problem.dims;
     match natural_threads(limits, limits.vector_of(c, i64::MAX)) {
@@ -248,8 +249,8 @@ pub fn tile(warp: i64, rows: i64, warps: i64, blocks: i64) -> PartialsTile {
     PartialsTile { columns: rows, partials: warps, pitch: warps, write, readers: warps, read, reading }
 }
 
-/// Returns the number of adjacent rows that one thread reads together. These rows fill whole
-/// vectors.
+/// Returns the number of adjacent rows that one thread reads together. The rows that one thread
+/// reads together fill whole vectors.
 fn rows_together(limits: &GroupLimits, b: i64, c: i64) -> i64 {
     let bytes = c * limits.element_bytes();
     let fits = |&k: &i64| k * bytes <= 4 * TOGETHER && k <= limits.lanes && b % k == 0;

@@ -13,7 +13,7 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 /// The schedule of one group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupSchedule {
-    /// Number of threads of a block that take part.
+    /// Number of threads of a block to which the schedule gives work.
     pub threads: i64,
     pub blocks: i64,
     /// Number of accumulators per thread for each value of a hero.
@@ -25,8 +25,9 @@ pub struct GroupSchedule {
     pub walk: IndexingMap,
     /// Range variables of `walk` that are unrolled.
     pub unrolled: Vec<usize>,
-    /// Number of adjacent threads that combine their accumulators after the walk. This number is a
-    /// power of two. The number is 1 if no threads combine their accumulators.
+    /// Number of adjacent threads that combine their accumulators after each thread has read its
+    /// elements. This number is a power of two. The number is 1 if no threads combine their
+    /// accumulators.
     pub shuffled: i64,
     /// Tile through which warps combine accumulators. `None` if one warp has all partial results of
     /// a result.
@@ -36,7 +37,7 @@ pub struct GroupSchedule {
     pub kept: IndexingMap,
     /// Values of the knobs.
     pub knobs: Vec<(&'static str, i64)>,
-    /// Other settings of the knobs for the tuner to measure.
+    /// Alternative settings of the knobs, which the tuner can measure.
     pub alternatives: Vec<Vec<(&'static str, i64)>>,
     /// A line of text for `explain`.
     pub note: String,
@@ -59,12 +60,11 @@ pub struct PartialsTile {
     /// Map `(th, bl)[pass] -> [column, first partial]` to the first element that a thread reads.
     /// The thread then reads every `readers`-th partial result of the column.
     pub read: IndexingMap,
-    /// Number of threads that read.
+    /// Number of threads of a block that read the tile.
     pub reading: i64,
 }
 
-/// Time, in additions, in which a thread combines its value with the value of another thread of the
-/// warp.
+/// Cost of combining the values of two threads of a warp. The unit is the time of one addition.
 const EXCHANGE: f64 = 1.0;
 
 impl GroupSchedule {
@@ -152,8 +152,8 @@ pub fn ranges_as_dims(map: &IndexingMap) -> IndexingMap {
     }
 }
 
-/// Constrains `expr` to `0..size`. `expr` is always less than `reach`. So if `reach` is at most
-/// `size`, adds no constraint.
+/// Constrains `expr` to `0..size`. Adds no constraint if `reach` is at most `size`, because `expr`
+/// is always less than `reach`.
 pub fn demand(map: &mut IndexingMap, expr: &Expr, size: i64, reach: i64) {
     if reach > size {
         map.constraints.push(Constraint::new(expr.clone(), Interval::from_size(size)));

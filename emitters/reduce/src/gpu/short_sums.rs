@@ -19,7 +19,7 @@ const SHORT: i64 = 16;
 /// iterations, a nested loop computes each short sum, which takes more code.
 const FEW_TURNS: i64 = 64;
 
-/// The loops of a walk, split into outer and inner loops.
+/// The loops over a thread's elements, split into outer and inner loops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShortSums {
     /// Map `(th, bl)[outer]` with one iteration for each short sum. The map has no results.
@@ -39,10 +39,10 @@ pub fn are_rounded(group: &ReductionGroup) -> bool {
 }
 
 impl ShortSums {
-    /// Splits a walk. A short sum has the elements that a thread reads at once. If this would give
-    /// many short sums, their number is limited to about the square root of the number of all
-    /// elements, and so is the number of elements per short sum. Returns `None` if there are few
-    /// additions.
+    /// Splits a walk. A short sum adds up the elements that a thread reads at once. If there would
+    /// be more than [`FEW_TURNS`] of these short sums, each short sum adds up more elements. The
+    /// number of short sums and the number of elements per short sum are then both about the square
+    /// root of the number of all elements. Returns `None` if there are few additions.
     pub fn of(walk: &IndexingMap, unrolled: &[usize]) -> Option<ShortSums> {
         let sizes: Vec<i64> = walk.ranges.iter().map(|range| range.bounds.size() as i64).collect();
         let product = |sizes: &[i64]| sizes.iter().fold(1_i64, |product, &size| product.saturating_mul(size));

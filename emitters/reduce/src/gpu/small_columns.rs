@@ -1,12 +1,13 @@
 //! Schedules for column problems with few columns: `c` is at most the number of threads of a warp.
-//! A block reads all rows of one `d0` as one line.
+//! A block reads all rows with one index `d0` as one line.
 //!
 //! ```text
 //! element = (step * A + th) * V + lane      d1 = element div c, d2 = element mod c
 //! ```
 //!
-//! The number A of active threads is chosen so that c divides A * V. Then a lane of a thread always
-//! reads the same column, and a block has A * V / c partial results of each column.
+//! V is the number of elements per read. The emitter chooses the number A of threads that read, so
+//! that c divides A * V. Then a lane of a thread always reads the same column, and a block has A *
+//! V / c partial results of each column.
 
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Constraint, Expr, Interval, Variable, ceil_div};
@@ -25,7 +26,7 @@ struct SmallColumnParameters {
     vector: i64,
     /// Number of threads of the block, a multiple of the warp.
     threads: i64,
-    /// Number of threads that read.
+    /// Number of threads of the block that read elements.
     active: i64,
     unroll: i64,
 }
@@ -40,7 +41,7 @@ pub fn refusal(limits: &GroupLimits) -> Option<String> {
     (b * c < limits.warp).then(|| format!("{problem}: the columns of a block are shorter than a warp"))
 }
 
-/// Whether each block has enough elements to read.
+/// Whether each block reads enough elements for this form to suit the group.
 pub fn is_natural(limits: &GroupLimits) -> bool {
     let [_, b, c] = limits.group.problem.dims;
     refusal(limits).is_none() && b * c >= 4 * limits.warp * limits.vector_of(b * c, limits.lanes)
@@ -76,7 +77,8 @@ impl SmallColumnParameters {
         Ok(numbers)
     }
 
-    /// Returns the maximum number of elements of the tile. The pitch is chosen later.
+    /// Returns the maximum number of elements of the tile. The maximum includes the largest pad,
+    /// because the emitter chooses the tile's pitch later.
     fn tile_elements(&self, c: i64) -> i64 {
         c * (self.active * self.vector / c + 32)
     }

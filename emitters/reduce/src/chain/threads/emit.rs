@@ -38,11 +38,11 @@ struct ThreadChainKernel<'c> {
     is_row: Option<Value>,
 }
 
-/// Values of the row that are already computed.
+/// Values of the row that the emitted code has already computed.
 struct ThreadRowValues {
-    /// Results of the complete reductions.
+    /// Results of the reductions of all completed phases.
     heroes: ComputedValues,
-    /// Values of the row on which elements depend.
+    /// Values with one element per row, which later computations of row elements read.
     values: ComputedValues,
     kept: KeptElements,
 }
@@ -57,7 +57,8 @@ enum KeptElements {
 
 /// Adjacent elements that one thread processes together.
 struct ElementUnit {
-    /// Index of the unit in its loop iteration, or among the units after the loop.
+    /// Index of the unit among the units of its loop iteration. For a unit that the code after the
+    /// loop visits: index among these units.
     number: usize,
     /// Position of the unit in the row, in units.
     position: Value,
@@ -197,8 +198,8 @@ impl ThreadChainKernel<'_> {
         row.heroes.extend(heroes.zip(complete));
     }
 
-    /// Returns placeholders for the values of a unit that does not exist for a thread. Returns no
-    /// placeholders if values are not kept in registers.
+    /// Returns placeholders for the kept values of a unit beyond the end of the row. The list is
+    /// empty if the layout does not keep values in registers.
     fn absent(&self, b: &mut FunctionBuilder, phase: &Phase) -> Vec<Value> {
         if self.layout.keep != ElementStorage::Registers {
             return Vec::new();
@@ -207,8 +208,8 @@ impl ThreadChainKernel<'_> {
         (0..self.layout.vector).flat_map(|_| lane.clone()).collect()
     }
 
-    /// Returns, for each lane of a unit, the values that a phase computes and the values that were
-    /// available before.
+    /// Returns, for each lane of a unit, the values that a phase computes, the values of the row,
+    /// and the kept values that the phase loads.
     fn elements(
         &self,
         b: &mut FunctionBuilder,
@@ -321,12 +322,12 @@ impl ThreadChainKernel<'_> {
         })
     }
 
-    /// Visits all units of a thread. A loop visits units as long as all threads have units.
-    /// Unrolled code visits the remaining units.
+    /// Visits all units of a thread. A loop runs for the iterations in which every thread has all
+    /// its units. Unrolled code after the loop visits the remaining units.
     ///
     /// `visit` returns the state after a unit, and the unit's values. `absent` replaces the values
-    /// of a unit that does not exist for the thread. Returns the final state, and the values of
-    /// each unit that the unrolled code visits.
+    /// of a unit beyond the end of the row. Returns the final state, and the values of each unit
+    /// that the unrolled code visits.
     fn walk(
         &self,
         b: &mut FunctionBuilder,
@@ -373,7 +374,8 @@ impl ThreadChainKernel<'_> {
         ElementUnit { number: number as usize, position, elements: elements.collect() }
     }
 
-    /// Returns whether `unit` exists for the thread, or `None` if it exists for all threads.
+    /// Returns whether the thread's `unit` lies within the row, or `None` if the units of all
+    /// threads do.
     fn is_unit(&self, b: &mut FunctionBuilder, unit: &ElementUnit, step: i64) -> Option<Value> {
         let units = self.layout.units();
         let count = b.index(units);
@@ -381,8 +383,8 @@ impl ThreadChainKernel<'_> {
     }
 }
 
-/// Builds code that returns the values of `body` if the condition is true or `None`. If the
-/// condition is false, the code returns `otherwise`.
+/// Builds code that runs `body` if `condition` is true, and returns `otherwise` if `condition` is
+/// false. Without a condition (`None`), the code always runs `body`.
 fn guarded(
     b: &mut FunctionBuilder,
     condition: Option<Value>,
@@ -394,7 +396,7 @@ fn guarded(
     b.scf_if(condition, &types, body, |_| otherwise.to_vec())
 }
 
-/// Groups values by hero. Each hero gets as many values as it has in `shape`.
+/// Groups values by hero. The number of values per hero is the same as in `shape`.
 fn like(shape: &PerHero, values: &[Value]) -> PerHero {
     let mut values = values.iter().copied();
     shape.iter().map(|hero| values.by_ref().take(hero.len()).collect()).collect()

@@ -18,15 +18,14 @@ use super::ThreadNormalise;
 use super::properties::{ElementStorage, LEAST_TURNS, LayoutProperties};
 use crate::chain::kept_values::{KeptValue, element_bytes};
 
-/// For rows with the maximum number of threads: number of bytes that a thread should read
-/// concurrently, to hide the latency of memory.
+/// Number of bytes that a thread should read concurrently to hide the latency of memory. The number
+/// applies to rows with the maximum number of threads.
 const BYTES_IN_FLIGHT: i64 = 32;
 
-/// Time, in additions, in which a thread combines its value with the value of another thread of the
-/// warp.
+/// Cost of combining the values of two threads of a warp. The unit is the time of one addition.
 const EXCHANGE: f64 = 1.0;
 
-/// Sizes that determine one kernel, and the maps that follow from them.
+/// Sizes that determine one kernel and its indexing maps.
 #[derive(Clone, Debug)]
 pub struct ThreadLayout {
     /// Number of all rows.
@@ -51,12 +50,12 @@ pub struct ThreadLayout {
     pub kept: Vec<KeptValue>,
     /// Bytes of shared memory.
     pub shared_bytes: i64,
-    /// Other settings of the knobs for the tuner to measure.
+    /// Alternative settings of the knobs, which the tuner can measure.
     pub alternatives: Vec<Vec<(&'static str, i64)>>,
 }
 
 impl ThreadLayout {
-    /// Chooses the layout of a form. `knobs` override the choices.
+    /// Chooses the layout for the emitter `form`. Values in `knobs` override the choices.
     ///
     /// # Errors
     /// If a knob's value is impossible.
@@ -106,8 +105,8 @@ impl ThreadLayout {
         vec![("keep", self.keep as i64), ("rows", self.rows), ("threads", self.threads), ("vector", self.vector)]
     }
 
-    /// Returns alternative knobs. An alternative has half or twice the number of threads, half or
-    /// twice the number of rows, or another storage for elements.
+    /// Returns alternative knobs. Compared with this layout, an alternative has half or twice the
+    /// threads per row, half or twice the rows per block, or another storage for elements.
     fn neighbours(
         &self,
         facts: &LayoutProperties<'_>,
@@ -145,7 +144,7 @@ impl ThreadLayout {
         ceil_div(self.units(), self.threads)
     }
 
-    /// Returns the number of loop iterations in which all threads have all `unrolled` units.
+    /// Returns the number of loop iterations in which every thread has `unrolled` units.
     pub fn full_turns(&self) -> i64 {
         match self.keep {
             // Each element in registers is a separate value, which a loop cannot index.
@@ -172,8 +171,8 @@ impl ThreadLayout {
         .simplify()
     }
 
-    /// Returns the map `(in row, turn) -> unit` for unit `number` of an iteration. `turn` counts
-    /// iterations from `first` on.
+    /// Returns the map `(in row, turn) -> unit` for unit `number` of an iteration. `turn` is the
+    /// number of an iteration, counted from iteration `first`.
     pub fn unit_map(&self, first: i64, turns: i64, number: i64) -> IndexingMap {
         let turn = Expr::dim(1) + first;
         let unit = (turn * self.unrolled + number) * self.threads + Expr::dim(0);
@@ -219,8 +218,8 @@ impl ThreadLayout {
         map.simplify()
     }
 
-    /// Returns the work in addition to the computation of elements: threads combine elements,
-    /// exchange partial results and keep elements in shared memory.
+    /// Returns the work of combining elements, of exchanging partial results, and of keeping
+    /// elements in shared memory. The work excludes the computation of elements.
     pub fn work(&self, fusion: &Fusion, chain: &RowChain) -> Work {
         let phases = chain.phases.len() as f64;
         let elements = chain.space.element_count() as f64;
@@ -239,7 +238,8 @@ impl ThreadLayout {
     }
 
     /// Returns the dimensions of a tile that keeps elements. In the tile, elements of adjacent
-    /// threads are contiguous. Adjacent elements of one thread are therefore apart.
+    /// threads are contiguous. Adjacent elements of one thread are therefore not contiguous in the
+    /// tile.
     pub fn kept_dims(&self) -> [i64; 3] {
         [self.rows, self.vector, self.units()]
     }

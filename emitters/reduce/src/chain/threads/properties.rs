@@ -26,9 +26,9 @@ const KEEPING_REGISTERS: i64 = 32;
 const MOST_KEPT_BYTES: i64 = 16;
 /// Maximum number of operations in a thread's code if the code for all its elements is unrolled.
 const MOST_UNROLLED: i64 = 1024;
-/// Least number of iterations for which compilers do not unroll a loop. In an unrolled loop, a
-/// compiler keeps the values that it reads in registers from phase to phase. Other values need
-/// these registers.
+/// Smallest number of iterations with which compilers do not unroll a loop. If a compiler unrolled
+/// the loop, the loaded values would stay in registers from phase to phase. Too few registers would
+/// remain for other values.
 pub const LEAST_TURNS: i64 = 5;
 /// Number of adjacent bytes that the threads of a row should read at once: a cache line.
 const LINE: i64 = 128;
@@ -51,7 +51,7 @@ pub struct LayoutProperties<'a> {
     fusion: &'a Fusion,
     chain: &'a RowChain,
     device: &'a DeviceDescription,
-    /// Instructions whose elements can be kept.
+    /// Instructions whose elements the kernel can keep between phases.
     pub kept: Vec<KeptValue>,
     /// Number of registers for the kept values of an element.
     registers: i64,
@@ -102,7 +102,7 @@ impl<'a> LayoutProperties<'a> {
     }
 
     /// Returns the number of elements of the widest possible access. This number divides the length
-    /// of a row, and a thread may keep so many elements.
+    /// of a row, and is at most the number of elements that a thread may keep in registers.
     pub fn widest(&self) -> i64 {
         let bytes = i64::from(self.device.vector_bytes);
         let most = (bytes / self.bytes.start()).min(MOST_VECTORS * bytes / self.bytes.end()).min(self.most_kept());
@@ -131,13 +131,14 @@ impl<'a> LayoutProperties<'a> {
         i64::from(self.device.warp_size)
     }
 
-    /// Returns the number of threads that suits a row, for reads of `vector` elements.
+    /// Returns the default number of threads per row if each read has `vector` elements.
     pub fn natural_threads(&self, vector: i64) -> i64 {
         let each = (USUAL_ELEMENTS.min(self.most_kept()) / vector).max(1);
         natural_threads(self.chain.space, self.device, vector, each, *self.bytes.end())
     }
 
-    /// Rounds up to a power of two if `threads` is at most a warp, else to a multiple of a warp.
+    /// Rounds `threads` up to a power of two if `threads` is at most the warp size, else up to a
+    /// multiple of the warp size.
     pub fn whole(&self, threads: i64) -> i64 {
         whole(threads, self.warp())
     }
@@ -198,7 +199,8 @@ fn natural_threads(space: RowSpace, device: &DeviceDescription, vector: i64, eac
     whole(ceil_div(units, ceil_div(units, threads)), i64::from(device.warp_size)).min(most)
 }
 
-/// Rounds up to a power of two if `threads` is at most a warp, else to a multiple of a warp.
+/// Rounds `threads` up to a power of two if `threads` is at most the warp size, else up to a
+/// multiple of the warp size.
 fn whole(threads: i64, warp: i64) -> i64 {
     if threads <= warp { (threads.max(1) as u64).next_power_of_two() as i64 } else { ceil_div(threads, warp) * warp }
 }
@@ -207,7 +209,7 @@ fn form_of(threads: i64, device: &DeviceDescription) -> ThreadNormalise {
     if threads <= i64::from(device.warp_size) { ThreadNormalise::Warp } else { ThreadNormalise::Block }
 }
 
-/// Returns the emitter that suits rows of this size.
+/// Returns the emitter, warp-normalise or block-normalise, that suits the rows `space`.
 pub fn usual_form(space: RowSpace, device: &DeviceDescription) -> ThreadNormalise {
     let lanes = if space.length % USUAL_LANES == 0 { USUAL_LANES } else { 1 };
     let bytes = i64::from(device.vector_bytes) / USUAL_LANES;
