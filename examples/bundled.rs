@@ -1,6 +1,6 @@
-//! `cargo bench` compares this emitter with the default choice, on the modules in this folder.
-//! Passes arguments after `--` to `fusebox ab` (`-- --pairs 20`). The environment variable
-//! `FUSEBOX` names the fusebox program.
+//! `cargo bench` compares this emitter with the emitters that fusebox chooses by default, on the
+//! modules in this folder. Passes arguments after `--` to `fusebox ab` (`-- --pairs 20`). The
+//! environment variable `FUSEBOX` names the fusebox program.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};

@@ -1,4 +1,4 @@
-//! The loops of a block of one thread.
+//! Builds the kernel's loops for blocks of one thread.
 //!
 //! ```text
 //! queries of the block, transposed: a vector holds one element of many queries
@@ -12,8 +12,8 @@
 //! write totals / sum
 //! ```
 //!
-//! Each lane computes one query, so maxima and sums need no combination of lanes. For all sizes of
-//! keys and values, only the last strip has idle lanes.
+//! Each lane of a vector computes one query, so no maximum or sum is combined across lanes.
+//! Regardless of the sizes of keys and values, only the last strip of queries has idle lanes.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, OpKind, Scalar, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -40,8 +40,8 @@ struct State {
     values: Value,
     /// `[key, lane]`
     scores: Value,
-    /// `[0 or 1, lane]`: row 0 holds the number to subtract, and row 1 holds the scale factor of
-    /// previous results.
+    /// `[0 or 1, lane]`: row 0 holds the number that is subtracted from the scores, and row 1 holds
+    /// the factor that scales the previous sums and totals.
     shift: Value,
     /// `[strip, lane]`
     maxima: Value,
@@ -152,7 +152,7 @@ impl Block<'_> {
         b.addi(strip, lane)
     }
 
-    /// Number of queries in a strip. The last strip may have fewer.
+    /// Number of queries in a strip. The last strip may have fewer queries than lanes.
     fn lanes_in_use(&self, b: &mut FunctionBuilder, strip: Value) -> Value {
         let (zero, lanes, queries) = (b.index(0), b.index(self.tiles.lanes), b.index(self.sizes.queries));
         let first = self.query(b, strip, zero);
@@ -160,7 +160,8 @@ impl Block<'_> {
         b.minsi(rest, lanes)
     }
 
-    /// `[strip, depth, lane]`; lanes without a query repeat the last query.
+    /// Returns the queries as a tensor `[strip, depth, lane]`. Lanes without a query repeat the
+    /// last query.
     fn transposed_queries(&self, b: &mut FunctionBuilder, strips: Value) -> Value {
         let Sizes { depth, queries, .. } = self.sizes;
         let lanes = self.tiles.lanes;
@@ -193,7 +194,7 @@ impl Block<'_> {
         State { maxima: tensors[0], sums: tensors[1], totals: tensors[2], ..state }
     }
 
-    /// Copies the tile's keys and values.
+    /// Copies the tile's keys and values into the loop-carried tensors.
     fn copied(&self, b: &mut FunctionBuilder, first: Value, count: Value, state: State) -> State {
         let mut copy = |of: Of, tensor: Value, size: i64| {
             let size = b.index(size);
@@ -209,8 +210,8 @@ impl Block<'_> {
         State { keys, values: copy(Of::Values, state.values, self.sizes.features), ..state }
     }
 
-    /// Returns the products of a strip's queries with several keys at a time. Repeats the last key
-    /// at the end.
+    /// Computes the dot products of a strip's queries with the tile's keys, several keys at a time.
+    /// If the last group of keys is incomplete, repeats the last key.
     fn products(&self, b: &mut FunctionBuilder, queries: Value, strip: Value, count: Value, state: State) -> State {
         let at_once = self.tiles.sums.min(self.tiles.keys);
         let (zero, one, step, depth) = (b.index(0), b.index(1), b.index(at_once), b.index(self.sizes.depth));
@@ -236,7 +237,7 @@ impl Block<'_> {
         State { scores: scores[0], ..state }
     }
 
-    /// Computes `sums + vector * factor` for each pair of a factor and its sum.
+    /// Computes `sum + vector * factor` for each factor and its sum.
     fn multiplied<I>(
         &self,
         b: &mut FunctionBuilder,
@@ -253,7 +254,7 @@ impl Block<'_> {
         factors.zip(sums).map(with).collect()
     }
 
-    /// Applies the host's function for scores to the products.
+    /// Computes each score by calling the host-generated score function on the product.
     fn scores(
         &self,
         b: &mut FunctionBuilder,
@@ -315,7 +316,8 @@ impl Block<'_> {
         State { scores, shift, maxima, sums, ..state }
     }
 
-    /// Adds the values to the totals of a strip's queries, several features at a time.
+    /// Multiplies the values by the exponentials, and adds the products to the totals of a strip's
+    /// queries, several features at a time.
     fn add_values(&self, b: &mut FunctionBuilder, strip: Value, count: Value, state: State) -> State {
         let (features, at_once) = (self.sizes.features, self.tiles.sums);
         let whole = features / at_once * at_once;

@@ -1,4 +1,4 @@
-//! Recognises attention in any order of dimensions.
+//! Recognises attention regardless of the order of its dimensions.
 //!
 //! ```text
 //! first    dot of queries and keys
@@ -9,10 +9,10 @@
 //! root     what becomes of it: the same elements in another order or type
 //! ```
 //!
-//! The walk starts at `second` and follows operands. At each step, an indexing map states which
-//! element is read for an element of `second` and a key. So transposes, reshapes and broadcasts
-//! need no separate code: a sum is over the row that `second` multiplies if both operations read
-//! their elements by the same map.
+//! The search starts at the dot `second` and follows operands. At each instruction, an indexing map
+//! from an element of `second` and a key states which element of the instruction is read. So
+//! transposes, reshapes and broadcasts need no separate code. For example, a sum adds up the row
+//! that `second` multiplies if one map describes the elements that both the sum and `second` read.
 
 use fusebox_core::builder::Scalar;
 use fusebox_core::emitter::{Decline, Fusion};
@@ -21,13 +21,13 @@ use fusebox_core::indexing::{
     Expr, ExprKind, Indexing, IndexingMap, Interval, Reading, delinearize, input_to_output, maps_from, output_to_input,
 };
 
-/// Least number of queries with common keys for which tiles save time.
+/// Smallest number of queries per group (queries that share keys) for which tiling saves time.
 const LEAST_QUERIES: i64 = 4;
-/// Limit on the number of points, which is larger than any memory. Up to this limit, no product of
-/// sizes overflows.
+/// Limit on the product of all loop sizes. No memory holds this number of elements, and up to this
+/// limit no product of sizes overflows.
 const MOST_POINTS: i64 = 1 << 48;
 
-/// The attention that a fusion or a part of a program computes.
+/// The attention that a fusion or a candidate region computes.
 pub struct Attention {
     /// The dot of queries and keys.
     pub first: InstrId,
@@ -46,7 +46,7 @@ pub struct Attention {
     /// Map from `(group, query, feature)` to an index of `root`.
     pub root_at: IndexingMap,
     pub sizes: Sizes,
-    /// The type of all computations: `f32`, or `f64` if the program uses it.
+    /// The type in which the kernel computes: `f64` if the program uses `f64`, else `f32`.
     pub computed_in: Scalar,
 }
 
@@ -61,9 +61,9 @@ pub struct Operand {
 /// Sizes of the loops. Each size may be the product of several dimensions of the program.
 #[derive(Clone, Copy)]
 pub struct Sizes {
-    /// Number of batches and heads, each of which has separate keys and values.
+    /// Number of groups: pairs of a batch and a head, each with separate keys and values.
     pub groups: i64,
-    /// Number of queries with common keys and values.
+    /// Number of queries per group. The queries of a group share keys and values.
     pub queries: i64,
     pub keys: i64,
     /// Number of elements of a query, and of a key.
@@ -72,7 +72,8 @@ pub struct Sizes {
     pub features: i64,
 }
 
-/// An instruction, and the element to read as a function of `second`'s dimensions and the key.
+/// An instruction, and a map from `second`'s dimensions and the key to the instruction's element
+/// that is read.
 #[derive(Clone)]
 struct Place {
     id: InstrId,
@@ -87,7 +88,8 @@ impl Attention {
     /// Returns the attention whose second dot is `second`.
     ///
     /// # Errors
-    /// If there is no such attention, or the kernels do not support it. The reason is for the user.
+    /// If there is no such attention, or the kernels do not support it. The error states the reason
+    /// to the user.
     pub fn at(fusion: &Fusion, second: InstrId) -> Result<Attention, Decline> {
         let walk = Walk::new(fusion, second)?;
         let (scores, values) = walk.scores_and_values()?;
@@ -189,7 +191,8 @@ impl<'f> Walk<'f> {
         decline(format!("{}: {reason}", instruction.name), Some(instruction))
     }
 
-    /// Returns an operand of the instruction, if a single map describes the read.
+    /// Returns an operand of the instruction, and the map to the operand's element that is read, if
+    /// a single map describes the read.
     fn step(&self, place: &Place, operand: usize) -> Result<Place, Decline> {
         let steps = output_to_input(&self.fusion.module, self.fusion.entry(), place.id, 0);
         let at = steps.get(operand).and_then(only).and_then(|step| place.at.then(step));
@@ -225,7 +228,7 @@ impl<'f> Walk<'f> {
         Err(self.decline("no operand is a softmax: exponentials divided by their sum", self.second))
     }
 
-    /// Returns the scores whose softmax is `quotient`, at the element's row and the key.
+    /// Returns the scores of which `quotient` is the softmax, and the map to their elements.
     fn scores(&self, quotient: &Place) -> Result<Place, Decline> {
         let (exps, sum) = (self.operand(quotient, 0)?, self.operand(quotient, 1)?);
         if self.instruction(exps.id).op != Op::Unary(UnaryOp::Exponential) {
@@ -249,7 +252,8 @@ impl<'f> Walk<'f> {
         Ok(scores)
     }
 
-    /// Checks that `reduce` is the sum, or the maximum, of a row of elements.
+    /// Checks that `reduce` is the sum or the maximum (as `op` states) of the elements `row` over
+    /// all keys.
     fn check_row(&self, reduce: &Place, op: BinaryOp, row: &Place) -> Result<(), Decline> {
         let instruction = self.instruction(reduce.id);
         let (what, start) = match op {
@@ -318,7 +322,7 @@ impl<'f> Walk<'f> {
         mentions(&place.at.map, self.dims.len())
     }
 
-    /// The roles of the dimensions of `second`'s result.
+    /// Returns the role of each dimension of `second`'s result: group, query or feature.
     fn roles(&self, scores: &Place, keys: &Place, values: &Place) -> Roles {
         let role = |dim: usize| {
             let [scores, keys, values] = [scores, keys, values].map(|place| mentions(&place.at.map, dim));
@@ -331,8 +335,8 @@ impl<'f> Walk<'f> {
         Roles { dims: self.dims.iter().enumerate().map(|(dim, &size)| (role(dim), size)).collect() }
     }
 
-    /// Returns the last user of `second` that only moves elements or changes their type, and the
-    /// map to its elements.
+    /// Follows the users of `second` as long as each user only moves elements or changes their
+    /// type. Returns the last such user, and the map to the user's elements.
     fn root(&self) -> (InstrId, IndexingMap) {
         let users = self.computation.users();
         let (mut root, mut map) = (self.second, IndexingMap::identity(&self.dims));
@@ -367,7 +371,7 @@ enum Role {
     Feature,
 }
 
-/// Returns the roles and sizes of the dimensions of `second`'s result.
+/// Role and size of each dimension of `second`'s result.
 struct Roles {
     dims: Vec<(Role, i64)>,
 }
@@ -383,7 +387,7 @@ impl Roles {
         Sizes { groups, queries, keys, depth, features }
     }
 
-    /// Returns the index in the result of `second`.
+    /// Returns the index in `second`'s result for a group (dimension 0), a query and a feature.
     fn index(&self, query: &Expr, feature: &Expr) -> Vec<Expr> {
         let part = |role, number: &Expr| delinearize(number, &self.of(role)).into_iter();
         let (mut groups, mut queries, mut features) =
@@ -397,7 +401,7 @@ impl Roles {
     }
 }
 
-/// Returns the reading, if there is exactly one.
+/// Returns the reading of an operand, if exactly one reading is known.
 fn only(indexing: &Indexing) -> Option<&Reading> {
     match indexing.known() {
         Some([reading]) => Some(reading),
@@ -405,13 +409,14 @@ fn only(indexing: &Indexing) -> Option<&Reading> {
     }
 }
 
-/// Returns the results of a map with one range variable, which is replaced by `value`.
+/// Replaces the only range variable of a map by `value`, and returns the map's results.
 fn at_range(map: &IndexingMap, value: Expr) -> Vec<Expr> {
     let mut replace = |leaf: &ExprKind| matches!(leaf, ExprKind::Range(_)).then(|| value.clone());
     map.results.iter().map(|expr| expr.replace_leaves(&mut replace)).collect()
 }
 
-/// Whether the element that is read depends only on the index.
+/// Whether the index alone determines the element that is read, without run-time values or
+/// constraints.
 fn is_plain(reading: &Reading) -> bool {
     reading.runtime.is_empty() && reading.map.constraints.is_empty()
 }
@@ -429,7 +434,8 @@ fn is_float(instruction: &Instruction) -> bool {
     ty.is_some_and(|ty| matches!(ty, ElementType::F64 | ElementType::F32 | ElementType::BF16 | ElementType::F16))
 }
 
-/// Whether every element equals an element of the first operand, apart from rounding.
+/// Whether every element of the instruction's result equals an element of its first operand, apart
+/// from rounding.
 fn keeps_values(computation: &Computation, instruction: &Instruction) -> bool {
     let from_float = instruction.operands.first().is_some_and(|&id| is_float(computation.instruction(id)));
     let moves = matches!(instruction.op, Op::Reshape | Op::Transpose { .. } | Op::Broadcast { .. } | Op::Copy);

@@ -1,4 +1,4 @@
-//! The loops of a block of many threads.
+//! Builds the kernel's loops for blocks of many threads.
 //!
 //! ```text
 //! thread   query = th / sharers, place = th % sharers     sharers threads have one query
@@ -14,9 +14,9 @@
 //! write totals / sum
 //! ```
 //!
-//! All threads of a query compute the query's maximum and sum, which takes less time than an
-//! exchange between the threads. Rows in shared memory have one element of padding, so that threads
-//! in the same column access different banks.
+//! Each thread of a query computes the query's whole maximum and sum, which takes less time than
+//! exchanging partial results between the threads. Rows in shared memory have one element of
+//! padding, so that threads that read one column of different rows access different banks.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, OpKind, Scalar, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -34,9 +34,9 @@ struct Block<'a> {
     group: Value,
     first_query: Value,
     thread: Value,
-    /// Number of the thread's query in the block.
+    /// Index, within the block, of the query that the thread computes.
     row: Value,
-    /// Number of the thread within its query.
+    /// Index of the thread among the threads of its query.
     place: Value,
 }
 
@@ -122,7 +122,8 @@ impl Block<'_> {
         b.cmpi(IntPredicate::Slt, index, size)
     }
 
-    /// Returns the index of the column that is number `number` of the thread in a row.
+    /// Returns the index of the thread's column number `number` in a row. The thread's columns are
+    /// `threads_per_query` apart.
     fn own(&self, b: &mut FunctionBuilder, number: i64) -> Value {
         let distance = b.index(number * self.tiles.threads_per_query());
         b.addi(self.place, distance)
@@ -179,8 +180,8 @@ impl Block<'_> {
         b.sync_threads(&[scores])[0]
     }
 
-    /// Computes the exponentials of the tile's scores, the new maximum, and the scale factor of
-    /// previous results.
+    /// Computes the exponentials of the tile's scores, the new maximum, and the factor that scales
+    /// the previous sums and totals.
     fn exponentials(&self, b: &mut FunctionBuilder, scores: Value, before: Value) -> (Value, Value, Value) {
         let (zero, one, keys) = (b.index(0), b.index(1), b.index(self.tiles.keys));
         let maximum = b.scf_for(zero, keys, one, &[before], |b, key, maximum| {
@@ -202,7 +203,8 @@ impl Block<'_> {
         (b.sync_threads(&scores)[0], maximum, factor)
     }
 
-    /// Adds the tile to the sum of exponentials and to the totals of the thread's features.
+    /// Adds the tile's exponentials to the sum, and the products of exponentials and values to the
+    /// totals of the thread's features.
     fn sums(
         &self,
         b: &mut FunctionBuilder,

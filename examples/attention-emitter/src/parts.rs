@@ -1,4 +1,5 @@
-//! The functions that the host generates. Attentions differ only in these functions.
+//! The functions that the host generates. Kernels for attentions of the same sizes and type differ
+//! only in these functions.
 
 use fusebox_core::builder::{FloatPredicate, FunctionBuilder, KernelBuilder, Scalar, Subgraph, Value};
 use fusebox_core::emitter::Fusion;
@@ -14,8 +15,8 @@ pub enum Of {
     Values,
 }
 
-/// Declared functions. Operands and results of these functions have the type in which the kernel
-/// computes.
+/// Declared functions. The methods of `Parts` convert between the types of the declared functions
+/// and the type in which the kernel computes.
 pub struct Parts<'a> {
     attention: &'a Attention,
     operands: [(Subgraph, &'a Operand); 3],
@@ -69,15 +70,16 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Returns the larger of a running maximum and a score. Skips NaN, whose exponential makes the sum
-/// NaN.
+/// Returns the larger of a running maximum and a score. Skips a score that is NaN, because its
+/// exponential makes the sum NaN anyway.
 pub fn larger(b: &mut FunctionBuilder, maximum: Value, score: Value) -> Value {
     let is_larger = b.cmpf(FloatPredicate::Ogt, score, maximum);
     b.select(is_larger, score, maximum)
 }
 
 /// Returns the number to subtract from scores: their maximum, or zero if all are minus infinity. If
-/// all scores are minus infinity, the result is then zero divided by zero: NaN, as in the program.
+/// all scores are minus infinity, the attention's result is zero divided by zero: NaN, as in the
+/// program.
 pub fn subtracted(b: &mut FunctionBuilder, maximum: Value, infinity: Value, zero: Value) -> Value {
     let is_empty = b.cmpf(FloatPredicate::Oeq, maximum, infinity);
     b.select(is_empty, zero, maximum)

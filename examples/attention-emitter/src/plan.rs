@@ -1,6 +1,6 @@
-//! Tiles, launch and knobs.
+//! Chooses the tiles, the launch and the knobs of a kernel.
 //!
-//! A block computes a tile of queries of one group and iterates over its keys in tiles.
+//! A block computes a tile of queries of one group, and iterates over tiles of the group's keys.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Visit, Work};
@@ -15,23 +15,25 @@ const QUERIES: &str = "queries";
 const KEYS: &str = "keys";
 /// Largest number of queries per block, and of keys per tile.
 const MOST: i64 = 1024;
-/// Smallest number of queries or keys that is chosen without a knob.
+/// Smallest number of queries or keys that the emitter chooses if no knob states the number.
 const LEAST: i64 = 8;
 /// Number of blocks per core that keeps all cores busy until the end.
 const BLOCKS_PER_CORE: i64 = 4;
 /// Number of threads of a block on a GPU.
 const THREADS: i64 = 128;
-/// Limit of the memory of a block of one thread, in bytes. This memory is on the stack.
+/// Limit of the memory of a block of one thread, in bytes. A block of one thread has its memory on
+/// the stack.
 const MOST_BYTES: i64 = 512 << 10;
 
-/// Largest number of vectors of sums, which is enough to hide the latency of an addition. This
-/// number divides the number of keys of a tile.
+/// Largest number of vectors of sums that a loop keeps in registers. This number is enough to hide
+/// the latency of an addition, and divides each number of keys that the emitter chooses without a
+/// knob.
 const MOST_SUMS: i64 = 8;
 
-/// Number of additions in the time that an exponential takes.
+/// Cost of an exponential, in additions.
 const EXPONENTIAL: f64 = 20.0;
 
-/// The kind of an operand's rows.
+/// Whether the rows of an operand are queries or keys.
 #[derive(Clone, Copy)]
 enum Rows {
     Queries,
@@ -48,7 +50,7 @@ pub struct Tiles {
     pub threads: i64,
     /// Number of queries per vector of two registers if a block has one thread; else 1.
     pub lanes: i64,
-    /// Number of keys or features whose sums are in registers together.
+    /// Number of keys or features whose sums a loop keeps in registers at the same time.
     pub sums: i64,
     /// Memory per block, in bytes.
     pub bytes: i64,
@@ -85,8 +87,9 @@ impl Tiles {
         })
     }
 
-    /// Whether the queries fill whole vectors or, on a GPU, the block's threads can be divided
-    /// evenly among queries and keys.
+    /// With one thread per block, whether the block's queries fill whole vectors. On a GPU, whether
+    /// the block's threads divide evenly among queries, and a tile's keys among the threads of a
+    /// query.
     fn is_possible(&self) -> bool {
         match self.threads {
             1 => self.queries > 0 && self.queries % self.lanes == 0,
@@ -142,9 +145,9 @@ impl Tiles {
         }
     }
 
-    /// A block reads its queries once and all keys and values of the group. The block evaluates the
-    /// host's function for scores at each score, and the host's function for results at each
-    /// element that it writes.
+    /// A block reads each of its queries once, and all keys and values of its group. The block
+    /// calls the host-generated score function for each score, and the host-generated result
+    /// function for each element that the block writes.
     fn visits(&self, attention: &Attention) -> Vec<Visit> {
         let Sizes { keys, depth, features, .. } = attention.sizes;
         let whole = |id: InstrId, at: &IndexingMap, rows: Rows, columns: i64, given: Vec<InstrId>| Visit {
@@ -163,8 +166,9 @@ impl Tiles {
         ]
     }
 
-    /// `(th, bl)[row, column] -> index`, for indices at `(group, row, column)`: a block's queries
-    /// or all keys of its group, with the columns distributed to threads.
+    /// Returns the map `(th, bl)[row, column] -> index`. The rows are a block's queries or all keys
+    /// of its group, and the columns are distributed to the threads. `at` maps
+    /// `(group, row, column)` to the index.
     fn walked(&self, attention: &Attention, at: &IndexingMap, rows: Rows, columns: i64) -> IndexingMap {
         let (count, most) = match rows {
             Rows::Queries => (self.queries, attention.sizes.queries),
@@ -189,8 +193,8 @@ impl Tiles {
         .with_constraint(column, Interval::from_size(columns))
     }
 
-    /// Work of both products, vectorised if blocks have one thread, and of one exponential per
-    /// score.
+    /// Work of both dots and of one exponential per score. The work is vectorised if blocks have
+    /// one thread.
     fn work(&self, attention: &Attention) -> Work {
         let Sizes { groups, queries, keys, depth, features } = attention.sizes;
         let scores = groups as f64 * queries as f64 * keys as f64;
@@ -233,7 +237,8 @@ impl Tiles {
     }
 }
 
-/// Returns the size of the knob, or the largest size and its repeated halves.
+/// Returns the size that the knob states. Without a knob, returns `largest`, its half, and so on
+/// down to `LEAST`.
 fn sizes(wanted: Option<i64>, largest: i64) -> Vec<i64> {
     let halves = std::iter::successors(Some(largest), |size| Some(size / 2).filter(|&half| half >= LEAST));
     wanted.map_or_else(|| halves.collect(), |size| vec![size])

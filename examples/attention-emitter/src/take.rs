@@ -7,7 +7,7 @@ use fusebox_core::hlo::{InstrId, Instruction, Op};
 
 use crate::form::{Attention, decline};
 
-/// Largest number of additions per element of an operand that every tile computes again.
+/// Largest cost, in additions per element, of an operand that every tile computes again.
 const CHEAP: f64 = 12.0;
 
 /// Returns the attention whose first dot is the anchor, and the instructions of the bid.
@@ -43,8 +43,8 @@ fn depending_on(region: &Fusion, first: InstrId) -> Vec<bool> {
     depends
 }
 
-/// Returns the instructions from the first dot to the root, if they have no other users, and their
-/// cheap operands.
+/// Returns the instructions from the first dot to the root, and their cheap operands. Fails if any
+/// other instruction also reads one of the instructions before the root.
 fn instructions(region: &Fusion, attention: &Attention, after: &[bool]) -> Result<Vec<InstrId>, Decline> {
     let computation = region.computation();
     let users = computation.users();
@@ -71,7 +71,8 @@ fn instructions(region: &Fusion, attention: &Attention, after: &[bool]) -> Resul
     Ok(computation.ids().filter(|id| taken[id.index()]).collect())
 }
 
-/// Whether every tile may compute again the elements that it needs.
+/// Whether the instruction is so cheap that every tile may recompute the elements that the tile
+/// needs.
 fn is_cheap(region: &Fusion, instruction: &Instruction) -> bool {
     let moves = matches!(
         instruction.op,

@@ -16,8 +16,9 @@ use fusebox_runtime::{ArrayShape, Buffer, Device, Executable, ExecuteOptions, Lo
 
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// Loads an executable and executes it on `threads` threads at the same time. All elements of the
-/// inputs of a thread are the thread's number. Returns the elements of each thread's first result.
+/// Loads an executable and executes it on `threads` threads at the same time. In the inputs of each
+/// thread, every element is the thread's number. Returns the elements of each thread's first
+/// result.
 pub fn execute(file: &Path, threads: usize) -> Result<Vec<Vec<f32>>, Failure> {
     let executable = Executable::from_bytes(&std::fs::read(file)?)?;
     let device = Device::open(executable.target, &Options::default())?;

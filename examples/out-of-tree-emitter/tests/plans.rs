@@ -1,4 +1,5 @@
-//! Checks plans for a cpu and a GPU and needs neither; `fusebox check-emitter` runs the kernels.
+//! Checks plans for a cpu and a GPU without running kernels; `fusebox check-emitter` runs the
+//! kernels.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fusebox_core::device::DeviceDescription;
@@ -10,7 +11,7 @@ fn fusion(text: &str) -> Fusion {
     Fusion::new("fusion", parse_module(text, "fusion.hlo").unwrap()).unwrap()
 }
 
-/// A fusion that the emitter takes, of an array of this size.
+/// Returns a fusion on an array of this size that the emitter accepts.
 fn taken(rows: i64, columns: i64) -> Fusion {
     fusion(&format!(
         "fusion {{

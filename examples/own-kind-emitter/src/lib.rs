@@ -1,8 +1,8 @@
-//! `simple-own`: an emitter of a new kind, for rows that are divided by their sum, or similar.
+//! `simple-own`: an emitter of a new kind, for fusions such as the division of rows by their sums.
 //!
-//! Two kernels for `y = f(x, sum over each row of g(x))` read x from memory twice. This emitter
-//! bids for the instructions of both kernels. The emitter's kernel reads each row twice, and the
-//! second time the row is in a near cache.
+//! Two kernels for `y = f(x, sum over each row of g(x))` read x from memory twice. `simple-own`
+//! bids for all instructions of `y`, so that one kernel computes them. The emitter's kernel reads
+//! each row twice, and the second time the row is in a near cache.
 #![forbid(unsafe_code)]
 
 use fusebox_core::analysis::{ReductionHero, RowChain, RowPlace, RowSpace, Start, row_space};
@@ -123,8 +123,8 @@ struct Rows {
 }
 
 impl Rows {
-    /// Returns the rows of a fusion. For other fusions, returns the reason why the emitter
-    /// declines, for the fusion's author.
+    /// Returns the rows of a fusion. If the emitter declines the fusion, returns the reason as a
+    /// text for the fusion's author.
     fn of(fusion: &Fusion, device: &DeviceDescription) -> Result<Rows, Decline> {
         let RowChain { space, phases, row_values: per_row, roots, .. } = RowChain::of(fusion)?;
         let one = "takes rows of one array that are reduced once, with one result for each element";

@@ -1,5 +1,5 @@
-//! Checks the emitter's plans for a cpu and a GPU, and its bid. It needs neither machine; `fusebox
-//! check-emitter --module FILE` runs the kernels.
+//! Checks the emitter's plans for a cpu and a GPU, and its bid. The tests run no kernels;
+//! `fusebox check-emitter --module FILE` runs the kernels.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fusebox_core::device::DeviceDescription;
@@ -21,7 +21,7 @@ fn fusion(body: &str) -> Fusion {
     Fusion::new("fusion", parse_module(&text, "fusion.hlo").unwrap()).unwrap()
 }
 
-/// Rows of this size, divided by their sums.
+/// Returns a fusion that divides each row of an array of this size by the row's sum.
 fn shares(rows: i64, columns: i64) -> Fusion {
     fusion(&format!(
         "x = f32[{rows},{columns}] parameter(0)

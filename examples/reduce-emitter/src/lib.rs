@@ -117,7 +117,7 @@ struct Problem {
 
 impl Problem {
     /// # Errors
-    /// The reason why the emitter declines the fusion, for the fusion's author.
+    /// Returns the reason why the emitter declines the fusion, as a text for the fusion's author.
     fn of(fusion: &Fusion) -> Result<Problem, Decline> {
         let mut found = reductions(fusion)?;
         let one = "takes one reduction of one array, with one result";
@@ -142,7 +142,8 @@ impl Problem {
         self.hero.problem.kept_count()
     }
 
-    /// Returns the operand's index for a position among the elements of one result.
+    /// Returns the operand's index of the element at `position` among the elements that are reduced
+    /// to `result`.
     fn operand_index(&self, result: &Expr, position: &Expr) -> Vec<Expr> {
         let problem = self.hero.problem;
         let [_, _, minor] = problem.dims;
@@ -154,7 +155,7 @@ impl Problem {
         substituted(&self.hero.to_operand, &[major, middle.clone(), minor])
     }
 
-    /// Returns the index in the root for a result.
+    /// Returns the root's index for the result with this number.
     fn root_index(&self, result: &Expr) -> Vec<Expr> {
         substituted(&self.root.from_kept, &delinearize(result, &self.hero.problem.kept_dims()))
     }
@@ -209,7 +210,7 @@ impl Schedule {
         self.lanes * self.warps
     }
 
-    /// `(th, bl)[i] -> (th, result)`: gives the results of a thread, one after another.
+    /// Returns the map `(th, bl)[i] -> (th, result)`, which enumerates the results of a thread.
     fn results(&self, problem: &Problem) -> IndexingMap {
         let warp = Expr::dim(1) * self.warps + Expr::dim(0).floor_div(self.lanes);
         let result = warp * self.each + Expr::range(0);
@@ -222,7 +223,8 @@ impl Schedule {
         .with_constraint(result, Interval::from_size(problem.results()))
     }
 
-    /// `(th, result)[step] -> operand's index`: gives the elements that a lane reads for a result.
+    /// Returns the map `(th, result)[step] -> operand's index`, which enumerates the elements that
+    /// a lane reads for a result.
     fn elements(&self, problem: &Problem) -> IndexingMap {
         let count = problem.hero.problem.reduced_count();
         let position = Expr::range(0) * self.lanes + Expr::dim(0).modulo(self.lanes);
@@ -235,7 +237,7 @@ impl Schedule {
         .with_constraint(position, Interval::from_size(count))
     }
 
-    /// `(th, result) -> root's index`: gives the element that the first lane writes.
+    /// Returns the map `(th, result) -> root's index` to the element that the first lane writes.
     fn written(&self, problem: &Problem) -> IndexingMap {
         IndexingMap {
             dims: self.thread_and_result(problem),

@@ -118,7 +118,7 @@ struct Problem {
 
 impl Problem {
     /// # Errors
-    /// The reason why the emitter declines the fusion, for the fusion's author.
+    /// Returns the reason why the emitter declines the fusion, as a text for the fusion's author.
     fn of(fusion: &Fusion) -> Result<Problem, Decline> {
         let found = TransposeFusion::of(fusion)?;
         let (&[hero], &[RootPlace::Result], &[root]) = (&*found.heroes, &*found.roots, &*fusion.roots) else {
@@ -194,8 +194,8 @@ impl Schedule {
         self.moving(place, [batch, columns, rows], [b, first_column + i, first_row + j], &problem.root_dims)
     }
 
-    /// Returns the index of a thread in the square, and the index of the square's first element in
-    /// the operand.
+    /// Returns a thread's index within the square, and the operand's index of the square's first
+    /// element.
     fn place(&self, problem: &Problem) -> ([Expr; 2], [Expr; 3]) {
         let position = self.position();
         let [_, rows, columns] = problem.squares();
@@ -211,8 +211,9 @@ impl Schedule {
         Expr::range(0) * self.threads + Expr::dim(0)
     }
 
-    /// Returns a map from indices in the square to an array with the elements of `sizes` in
-    /// row-major order.
+    /// Returns the map from thread, block and step to `place` in the square and to an index of the
+    /// array with dimensions `dims`. `index` refers to an array of dimensions `sizes` with the same
+    /// elements in row-major order.
     fn moving(&self, place: Vec<Expr>, sizes: [i64; 3], index: [Expr; 3], dims: &[i64]) -> IndexingMap {
         let [_, row, column] = index.clone();
         let map = IndexingMap {
@@ -228,7 +229,7 @@ impl Schedule {
     }
 }
 
-/// Returns the map without its first two results.
+/// Returns the map without its first two results, which are the index in the square.
 fn without_place(map: IndexingMap) -> IndexingMap {
     IndexingMap { results: map.results[2..].to_vec(), ..map }
 }
