@@ -1,4 +1,4 @@
-//! Makes machine code for GPUs from PTX, with NVIDIA's assembler `ptxas`.
+//! Assembles PTX to machine code for GPUs, with NVIDIA's assembler `ptxas`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -136,9 +136,9 @@ fn run(program: &Path, arguments: &[&str], input: &str) -> Result<Output, Assemb
     .map_err(failed)
 }
 
-/// Returns the architecture in the code's `.target` directive. This architecture takes precedence
-/// over the requested target: if it has a letter as suffix, the assembler requires exactly this
-/// architecture.
+/// Returns the architecture in the code's `.target` directive. The directive takes precedence over
+/// the requested target: if the directive's architecture has a letter as suffix, the assembler
+/// requires exactly this architecture.
 fn architecture(ptx: &str) -> Option<&str> {
     let directive = ptx.lines().find_map(|line| line.strip_prefix(".target "))?;
     directive.split(',').next().map(str::trim)

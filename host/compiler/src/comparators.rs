@@ -17,8 +17,8 @@ use crate::{CompileError, Options, Phase};
 /// Name of the comparator's function.
 const SYMBOL: &str = "comparator";
 
-/// Returns the target of a program's comparators. If the program runs on the cpu, this is the
-/// program's target, else the default cpu.
+/// Returns the target of a program's comparators: the program's own target if the program runs on
+/// the cpu, else the default cpu.
 pub fn target(program: &Target) -> Target {
     if program.runner() == Some(Runner::Cpu) { program.clone() } else { Target::cpu() }
 }

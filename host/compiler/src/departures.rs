@@ -12,7 +12,8 @@ pub struct Departures {
     pub unoptimised: bool,
     /// Names of passes to skip. Only optional passes can be skipped.
     pub without_passes: Vec<&'static str>,
-    /// MLIR passes to run on kernels. Passes that run after the same stage run in this order.
+    /// MLIR passes to run on kernels. Passes that run after the same stage run in the order of this
+    /// list.
     pub mlir_passes: Vec<MlirPasses>,
     /// Whether to check the module after every pass and after fusion.
     pub verify_each: bool,
@@ -28,7 +29,7 @@ impl Departures {
         self.verify_each || cfg!(debug_assertions)
     }
 
-    /// Whether any of these deviations changes the machine code that a kernel is compiled to.
+    /// Whether any deviation changes the machine code that a kernel is compiled to.
     pub(crate) fn change_code(&self) -> bool {
         self.unoptimised || !self.mlir_passes.is_empty() || self.planted.is_any()
     }

@@ -23,7 +23,8 @@ impl Dump {
         Ok(Dump { folder: Some(folder) })
     }
 
-    /// Whether anything is dumped. If not, callers need not print texts.
+    /// Whether anything is dumped. If nothing is dumped, callers need not print the texts for a
+    /// dump.
     pub fn is_active(&self) -> bool {
         self.folder.is_some()
     }
@@ -43,8 +44,8 @@ impl Dump {
         self.stream(phase, part, extension, |out| out.write_all(&text()))
     }
 
-    /// Writes one file with `write` if dumps are active. Use this for contents that are too large
-    /// to hold in memory.
+    /// Writes one file with `write` if dumps are active. Use this function for contents that are
+    /// too large to hold in memory.
     ///
     /// # Errors
     /// If the file cannot be written.

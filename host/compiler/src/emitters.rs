@@ -1,4 +1,5 @@
-//! The emitters of a compilation, the choices among them, and calls of them.
+//! The emitters of a compilation, the choices of the user and of tuning among these emitters, and
+//! the functions that call emitters.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -19,8 +20,8 @@ pub struct Emitters {
     /// The emitters and knobs that were measured as the fastest, for fusions without a choice of
     /// the user.
     pub tuned: HashMap<Fingerprint, Tuned>,
-    /// For each [cut](crate::Cut) that predictions do not decide, the name of the measured
-    /// [way](crate::Way) to cut the region into kernels.
+    /// For each [region](crate::Cut) for which predictions do not decide how to cut it into
+    /// kernels, the name of the [cut](crate::Way) that tuning has chosen by measurement.
     pub cuts: HashMap<Fingerprint, String>,
     /// Whether only a part of a program is compiled, so that a choice without effect is not an
     /// error.
@@ -71,14 +72,14 @@ impl Emitters {
         emitters.filter(|(_, emitter)| is_meant(emitter)).map(|(number, _)| number).collect()
     }
 
-    /// Returns the emitters that the user has chosen to replace an emitter for its kind. `None` if
-    /// the emitter is not replaced.
+    /// Returns the emitters that the user has chosen instead of emitter `number` for its kind.
+    /// `None` if the user has not replaced the emitter.
     pub fn replaced_by(&self, number: usize) -> Option<&[usize]> {
         let choice = self.choice_of_kind(number)?;
         (!choice.emitters.contains(&number)).then_some(choice.emitters.as_slice())
     }
 
-    /// Whether the user has chosen an emitter for its kind.
+    /// Whether the user has chosen emitter `number` for its kind.
     pub fn is_in_charge(&self, number: usize) -> bool {
         self.choice_of_kind(number).is_some_and(|choice| choice.emitters.contains(&number))
     }
@@ -96,7 +97,8 @@ impl Emitters {
 }
 
 /// Predicts the time of a fusion's kernel from the plan of emitter `number`. Without a number, uses
-/// the plan of the best emitter that plans the fusion. Asks only for plans that are not known.
+/// the plan of the best emitter that plans the fusion. Asks an emitter for a plan only if the plan
+/// is not known yet.
 ///
 /// # Errors
 /// Returns a message if the emitter declines, or if its plan is wrong.

@@ -34,7 +34,7 @@ pub enum CompileError {
         limit: u64,
         /// The smallest limit that the program can meet, in bytes.
         least: u64,
-        /// The memory of the program under that limit.
+        /// The memory that the program uses under the limit `least`.
         memory: Box<MemoryUse>,
     },
     /// The assembler that the user asked for refuses the code, or cannot be started.

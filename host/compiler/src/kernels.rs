@@ -14,12 +14,12 @@ use crate::roles::{Role, in_role};
 /// A kernel to compile.
 #[derive(Clone, Debug)]
 pub struct KernelUnit {
-    /// The fusion that the kernel computes. Both have the same name.
+    /// The fusion that the kernel computes. The fusion and the kernel have the same name.
     pub fusion: Fusion,
     /// Names of the fusion instructions that use the kernel.
     pub uses: Vec<String>,
-    /// Bytes of the operands whose values are the same in every launch. If the uses of the kernel
-    /// differ, the smallest number of bytes.
+    /// Bytes of the operands whose values are the same in every launch. If several fusion
+    /// instructions use the kernel, `kept` is the minimum over these instructions.
     pub kept: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct KernelUnit {
 pub struct Kernels {
     /// The kernels, in order of first use.
     pub units: Vec<KernelUnit>,
-    /// Index of the unit of each fusion instruction.
+    /// For each fusion instruction, the index of its kernel in `units`.
     pub of: HashMap<(ComputationId, InstrId), usize>,
 }
 
@@ -60,9 +60,9 @@ pub fn collect(module: &Module) -> Kernels {
     kernels
 }
 
-/// Returns, for each instruction, whether its value is the same in every launch. The value is the
-/// same for parameters and constants of the entry, and for loop-invariant values of other
-/// computations.
+/// Returns, for each instruction, whether its value is the same in every launch. Every launch reads
+/// the same values of the entry's parameters and constants, and of the loop-invariant values of
+/// other computations.
 fn launch_invariant(module: &Module, sequence: ComputationId) -> Vec<bool> {
     let computation = module.computation(sequence);
     if module.entry == Some(sequence) {

@@ -28,9 +28,10 @@ const LEAST_OF_BATCH: usize = 100;
 pub struct LoweredKernels {
     /// Machine code, one entry per batch.
     pub code: Vec<Code>,
-    /// Images for the runtime: one per launched kernel, then one per composite.
+    /// Descriptions of launchable functions for the runtime: one per launched kernel, then one per
+    /// composite (a loop that is compiled to one function).
     pub images: Vec<KernelImage>,
-    /// The texts of the requested stages, one per batch.
+    /// For each requested lowering stage, the printed text of each batch.
     pub texts: BTreeMap<Stage, Vec<String>>,
     /// The pieces of code that came from the cache, if there is a cache.
     pub cached: Option<Cached>,
@@ -48,7 +49,8 @@ pub struct LoweringFailure {
 }
 
 /// Compiles all kernels and the composites of a schedule, or returns the kernel that cannot be
-/// compiled. Collects the texts of the requested stages, or of all stages if dumps are written.
+/// compiled. Collects the printed text of the requested lowering stages, or of all stages if dumps
+/// are written.
 pub fn lower(
     kernels: &[Selected],
     schedule: &Schedule,
@@ -128,8 +130,8 @@ struct KernelBatch<'k> {
     work: usize,
 }
 
-/// Distributes kernels over batches of about equal work: each part, the largest first, goes to the
-/// batch with the least work.
+/// Distributes kernels over batches of about equal work: assigns each separately compilable part,
+/// the largest first, to the batch that has the least work so far.
 fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usize) -> Vec<KernelBatch<'k>> {
     if kernels.is_empty() {
         return Vec::new();
@@ -146,7 +148,7 @@ fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usiz
     batches
 }
 
-/// Returns all parts, the largest first.
+/// Returns the separately compilable parts of the kernels, the part with the most operations first.
 fn sorted_parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<KernelBatch<'k>> {
     let mut parts = parts(kernels, composites);
     parts.sort_by_key(|part| Reverse(part.work));
@@ -167,8 +169,9 @@ impl<'k> KernelBatch<'k> {
     }
 }
 
-/// Splits kernels into the smallest parts that can be compiled separately. A composite is in the
-/// part of its kernels, and composites with a common kernel are in the same part.
+/// Splits kernels into the smallest parts that can be compiled separately. A part contains whole
+/// composites together with the kernels that they call, so composites that call a common kernel are
+/// in the same part.
 fn parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<KernelBatch<'k>> {
     let numbers: HashMap<&str, usize> =
         kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str()).zip(0..).collect();
@@ -225,7 +228,7 @@ fn join<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {
 }
 
 impl Selected {
-    /// Prints the kernel's functions as MLIR text, with its launch.
+    /// Prints the kernel's functions as MLIR text, including the kernel's launch dimensions.
     pub fn text(&self, target: &Target) -> String {
         fusebox_lowering::kernel_text(&source(self, target))
     }
@@ -252,8 +255,8 @@ pub fn source(kernel: &Selected, target: &Target) -> KernelSource {
     }
 }
 
-/// Returns the places from which the instructions of a fusion come. Leaves out instructions whose
-/// name occurs in several computations.
+/// Returns the source file and line from which each instruction of a fusion comes. Leaves out
+/// instructions whose name occurs in several computations.
 fn origins(module: &Module) -> Origins {
     let all = || module.computations.iter().flat_map(|computation| &computation.instructions);
     let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -266,9 +269,10 @@ fn origins(module: &Module) -> Origins {
     unique.filter_map(of_instruction).collect::<BTreeMap<_, _>>().into()
 }
 
-/// Returns the numbers of the arguments that may share memory: outputs whose initial value is a
-/// parameter, and these parameters. A pair is left out if the kernel accesses only the output. The
-/// output then has no alias, so LLVM may vectorise reads of other arguments.
+/// Returns the numbers of the arguments that may share memory with another argument: outputs whose
+/// initial value is a parameter, and these parameters. Leaves out an output and its parameter if
+/// the kernel does not access the parameter: the output then has no alias, so LLVM may vectorise
+/// reads of other arguments.
 fn shared_arguments(kernel: &Selected) -> Vec<usize> {
     let parameters = kernel.unit.fusion.computation().parameters().len();
     let outputs = kernel.plan.outputs.iter().enumerate();
@@ -342,7 +346,7 @@ pub fn arguments(kernel: &Selected) -> Vec<KernelArgument> {
     parameters.chain(outputs).collect()
 }
 
-/// Collects the texts of one batch.
+/// Collects the printed text of one batch after each wanted lowering stage.
 struct StageTexts<'o> {
     options: &'o Options,
     texts: BTreeMap<Stage, String>,
@@ -384,8 +388,9 @@ fn dump_texts(dump: &Dump, batch: usize, texts: &BTreeMap<Stage, String>) -> Res
     Ok(())
 }
 
-/// Returns the phase, part and extension that name the dump of a batch after a stage. `None` for
-/// `Stage::Kernel`, because emission already dumps each kernel.
+/// Returns the phase, the part and the extension in the name of the file into which a batch is
+/// dumped after a lowering stage. `None` for `Stage::Kernel`, because emission already dumps each
+/// kernel.
 fn dumped(stage: Stage, batch: usize) -> Option<(Phase, String, &'static str)> {
     let (phase, extension) = match stage {
         Stage::Kernel => return None,
@@ -401,7 +406,8 @@ fn dumped(stage: Stage, batch: usize) -> Option<(Phase, String, &'static str)> {
     Some((phase, format!("{number}-{}{batch}", stage.name()), extension))
 }
 
-/// Returns the name of the file that shows a stage, in the dump of a program with only one kernel.
+/// For a program with only one kernel, returns the name of the dump file that shows the kernel
+/// after a lowering stage.
 pub fn dump_of_stage(stage: Stage, kernel: &str) -> String {
     match dumped(stage, 0) {
         Some((phase, part, extension)) => phase.file_name(&part, extension),

@@ -11,25 +11,27 @@ pub struct MemoryUse {
     pub constants: u64,
     /// Bytes of results that are neither in inputs nor in constants.
     pub outputs: u64,
-    /// Bytes of all other buffers that steps write.
+    /// Bytes of the allocation of temporaries, plus the memory of manual computations on all their
+    /// devices.
     pub temporaries: u64,
     /// Bytes of all allocations.
     pub total: u64,
     /// Largest number of bytes of outputs and temporaries that are needed at once. The memory of
-    /// outputs exists during the whole execution. Temporaries that are placed in it are not
-    /// counted.
+    /// outputs exists during the whole execution. Temporaries that are placed in the memory of
+    /// outputs are not counted.
     pub peak: u64,
-    /// Bytes that temporaries take beyond the peak, because of gaps between them.
+    /// Bytes by which the allocation of temporaries exceeds the peak of live temporaries, because
+    /// of gaps between temporaries.
     pub waste: u64,
-    /// The first step at the peak.
+    /// The first step at which the bytes of live temporaries are at their peak.
     pub peak_step: u32,
-    /// Buffers that are alive at the peak, the largest first.
+    /// Buffers that are alive at the peak of memory use, the largest first.
     pub alive: Vec<LiveBuffer>,
     /// Results that are stored in buffers of donated inputs.
     pub shared: Vec<SharedBuffer>,
 }
 
-/// A buffer that is alive at the peak.
+/// A buffer that is alive at the peak of memory use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LiveBuffer {
     /// The instruction that first writes a value into the buffer. Later instructions may update the
@@ -37,8 +39,8 @@ pub struct LiveBuffer {
     pub instruction: String,
     /// Size of the buffer in bytes, rounded up to the alignment.
     pub bytes: u64,
-    /// The first step that uses the buffer. Steps are counted through the program, including those
-    /// of loops and branches.
+    /// The first step that uses the buffer. Steps are numbered through the whole program, including
+    /// the steps of loops and branches.
     pub first: u32,
     /// The last step that uses the buffer.
     pub last: u32,
@@ -47,7 +49,7 @@ pub struct LiveBuffer {
 /// A result that is stored in the buffer of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SharedBuffer {
-    /// Index of the result's leaf.
+    /// Index of the shared leaf among the array leaves of the program's result.
     pub output: usize,
     /// Index of the input among the leaves of the parameters.
     pub input: usize,
@@ -56,7 +58,7 @@ pub struct SharedBuffer {
 }
 
 impl MemoryUse {
-    /// Returns the bytes that steps write, without inputs.
+    /// Returns the bytes of outputs and temporaries, without donated inputs.
     pub fn written(&self) -> u64 {
         self.outputs + self.temporaries
     }

@@ -25,10 +25,10 @@ pub struct Options {
     pub stages: Vec<Stage>,
     /// Folder for the results of each phase.
     pub dump: Dump,
-    /// Deviations from the usual compilation.
+    /// Deviations from the usual compilation, for example passes to skip.
     pub departures: Departures,
-    /// Largest number of bytes of outputs and temporaries. If the program exceeds this limit,
-    /// values are rematerialised.
+    /// Largest number of bytes of outputs and temporaries. If the program exceeds this limit, the
+    /// scheduler rematerialises values.
     pub memory_limit: Option<u64>,
     /// Receiver of progress.
     pub progress: Progress,
@@ -40,8 +40,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns options that compile with one thread. There are no dumps, no departures, no limit of
-    /// memory, no cache and no assembler.
+    /// Returns options that compile with one thread. The options set no dumps, no departures, no
+    /// memory limit, no cache and no assembler.
     pub fn new(target: Target, device: DeviceDescription, emitters: impl Into<Emitters>, until: Phase) -> Options {
         Options {
             target,
@@ -59,8 +59,9 @@ impl Options {
         }
     }
 
-    /// Returns the store of the cache. `None` if the compilation needs results that cache entries
-    /// lack: texts of stages, checks after each pass, or code that departures change.
+    /// Returns the store of the cache. Returns `None` if the compilation writes dumps, collects
+    /// texts of stages, checks the module after each pass, or changes the code by departures,
+    /// because cache entries lack these results.
     pub(crate) fn store(&self) -> Option<&Store> {
         let wants_texts = self.dump.is_active() || !self.stages.is_empty();
         let departures = &self.departures;

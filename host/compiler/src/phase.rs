@@ -7,7 +7,7 @@ pub enum Phase {
     Parse,
     /// Rewrites HLO to simpler HLO.
     Passes,
-    /// Puts instructions of HLO into fusions.
+    /// Groups instructions of HLO into fusions.
     Fuse,
     /// Selects an emitter for each fusion, with reasons.
     Select,

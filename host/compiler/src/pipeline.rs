@@ -17,7 +17,7 @@ use crate::select::{Selected, check_choices, instead, select};
 use crate::source::Source;
 use crate::{Cached, CompileError, MemoryUse, Options, Phase, cache, comparators, kernels, passes, report, steps};
 
-/// Largest number of elements of a constant whose values are printed in the dumps after each pass.
+/// Largest number of elements of a constant for which the dump after each pass contains the values.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
 
 /// Number of steps of progress for each kernel: selection, lowering, machine code.
@@ -32,8 +32,8 @@ pub struct Compilation {
     pub bids: Vec<BidRecord>,
     /// Decisions of fusion about instructions, with reasons.
     pub reasons: Vec<Reason>,
-    /// Regions that can be cut into kernels in several ways, if predictions do not decide which way
-    /// is the fastest.
+    /// Regions that fusion can cut into kernels in several ways, and for which predictions do not
+    /// decide which way is the fastest.
     pub cuts: Vec<Cut>,
     /// The kernels with their emitters and plans.
     pub kernels: Vec<Selected>,
@@ -47,7 +47,7 @@ pub struct Compilation {
     pub executable: Option<Executable>,
     /// Warnings, for example that an emitter failed and another emitter replaces it.
     pub warnings: Vec<String>,
-    /// The parts that came from the cache, if there is a cache.
+    /// The parts of the compilation's result that came from the cache, if there is a cache.
     pub cached: Option<Cached>,
     /// Time of the compilation.
     pub elapsed: Duration,
@@ -156,8 +156,8 @@ fn dump_selected(selected: &Selected, options: &Options) -> Result<(), CompileEr
     options.dump.write(Phase::Emit, name, "mlir", || selected.text(&options.target).into_bytes())
 }
 
-/// Builds the schedule and, if requested, machine code. If a kernel cannot be compiled, the next
-/// emitter that accepts the fusion replaces it.
+/// Builds the schedule and, if requested, machine code. If a kernel cannot be compiled, the kernel
+/// of the next emitter that accepts the fusion replaces it.
 fn lowered(compilation: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
     loop {
         let schedule = scheduled_in_place(compilation, options)?;
@@ -183,8 +183,8 @@ fn lowered(compilation: &mut Compilation, options: &Options) -> Result<Schedule,
     }
 }
 
-/// Rewrites kernels to write outputs in-place into parameters that have no later user. Then builds
-/// the schedule.
+/// Rewrites kernels so that they write outputs in-place into parameters that have no later user.
+/// Builds the schedule of the rewritten kernels.
 fn scheduled_in_place(compilation: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
     let schedule = scheduled(compilation, options, None)?;
     if schedule.in_place.is_empty() && options.memory_limit.is_none() {
@@ -253,7 +253,8 @@ fn assembled(
 }
 
 /// Returns the instruction sets that a program may use: the target's, and tile registers if a
-/// kernel uses them. Comparators run on the host for every target.
+/// kernel uses them. For every target, comparators run on the host, and use the host's instruction
+/// sets.
 fn instruction_sets(kernels: &[Selected], host_ops: &[HostOp], target: &Target) -> Vec<String> {
     let mut sets = target.instruction_sets();
     if sets.is_empty() && host_ops.iter().any(|op| op.comparator.is_some()) {
@@ -302,8 +303,8 @@ fn hlo(module: &Module) -> Vec<u8> {
     print_module(module).into_bytes()
 }
 
-/// Prints a module without the values of large constants. The dump after all passes contains these
-/// values.
+/// Prints a module without the values of large constants. The dump after all passes contains the
+/// values of all constants.
 fn shortened_hlo(module: &Module) -> Vec<u8> {
     let options = PrintOptions { elide_above: Some(MOST_CONSTANT_ELEMENTS), ..PrintOptions::default() };
     print_module_with(module, &options).into_bytes()

@@ -20,7 +20,7 @@ use crate::host_operations;
 use crate::select::Selected;
 use crate::{MemoryUse, SharedBuffer};
 
-/// Prints the chosen emitter, and why the others were not chosen.
+/// Prints the chosen emitter, and why the other emitters were not chosen.
 pub fn selection(selected: &Selected) -> String {
     let mut text = format!("{}: {} {}\n", selected.unit.fusion.name, selected.emitter.name, selected.emitter.version);
     let _ = writeln!(text, "  fingerprint: {}", Fingerprint::of(&selected.unit.fusion));
@@ -46,7 +46,7 @@ pub fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-/// Prints the maps of an output.
+/// Prints the indexing maps of an output.
 pub fn maps(output: &OutputPlan) -> String {
     output.maps.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
@@ -81,7 +81,7 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)], device
     text
 }
 
-/// Prints the parts of the predicted time.
+/// Prints the parts of a kernel's predicted time: launch, computing, memory, waiting.
 fn prediction(text: &mut String, selected: &Selected, device: &DeviceDescription) {
     let fusion = &selected.unit.fusion;
     let Breakdown { visits, writes, work, times } = breakdown(&selected.plan, fusion, device);
@@ -125,7 +125,7 @@ pub fn bids(bids: &[BidRecord]) -> Vec<String> {
     bids.iter().map(line).collect()
 }
 
-/// Prints the bytes of memory by use, and the values that are alive at the peak.
+/// Prints the bytes of memory by purpose, and the values that are alive at the peak.
 pub fn memory(memory: &MemoryUse) -> String {
     let MemoryUse { arguments, constants, outputs, temporaries, total, peak, waste, peak_step, alive, shared } = memory;
     let mut text = format!(
@@ -141,8 +141,8 @@ pub fn memory(memory: &MemoryUse) -> String {
     text
 }
 
-/// Prints the steps and the memory of an executable. `composites` are the composites of the same
-/// compilation.
+/// Prints the steps and the memory of an executable. `composites` are the loops that the same
+/// compilation has compiled to functions.
 pub fn thunks(executable: &Executable, composites: &[Composite]) -> String {
     let mut text = String::new();
     allocations(&mut text, &executable.allocations, "");

@@ -17,13 +17,14 @@ pub enum Role {
     Unreachable,
 }
 
-/// Returns the role of every computation. A computation with several roles gets the one that
+/// Returns the role of every computation. If a computation has several roles, returns the role that
 /// [`Role`] lists first.
 pub fn roles(module: &Module) -> Vec<Role> {
     roles_in(module, &call_order(module))
 }
 
-/// Returns the roles, given the computations of the module, callees first.
+/// Returns the role of every computation. `order` lists the computations of the module, callees
+/// first.
 fn roles_in(module: &Module, order: &[ComputationId]) -> Vec<Role> {
     let mut roles = vec![Role::Unreachable; module.computations.len()];
     if let Some(entry) = module.entry {
@@ -73,7 +74,8 @@ pub fn called_on_devices(op: &Op) -> Option<ComputationId> {
     }
 }
 
-/// Returns, for each computation, whether devices execute it with parts of arrays.
+/// Returns, for each computation, whether each device executes the computation with parts of
+/// arrays.
 pub fn on_devices(module: &Module) -> Vec<bool> {
     let mut on_devices = vec![false; module.computations.len()];
     for caller in call_order(module).into_iter().rev() {
@@ -87,7 +89,7 @@ pub fn on_devices(module: &Module) -> Vec<bool> {
     on_devices
 }
 
-/// Whether a computation takes arguments of these shapes and gives a result of this shape. The
+/// Whether a computation takes arguments of these shapes and returns a result of this shape. The
 /// verifier checks calls, but not custom calls and asynchronous operations.
 pub fn fits(callee: &Computation, arguments: &[&Shape], result: &Shape) -> bool {
     let Some(signature) = callee.signature() else { return false };

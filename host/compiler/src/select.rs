@@ -20,7 +20,7 @@ use crate::{CompileError, EmitterError, Options, Phase};
 pub struct Selected {
     /// The fusion and its uses.
     pub unit: KernelUnit,
-    /// The answers of all emitters.
+    /// The answers of all emitters about the fusion.
     pub selection: Selection,
     /// Position of the kernel's emitter in the selection's order.
     pub place: usize,
@@ -33,7 +33,7 @@ pub struct Selected {
     /// The entry function and its subgraph functions. The list is empty if a routine of the host
     /// executes the fusion.
     pub functions: Vec<Function>,
-    /// Errors of the emitters that come earlier in the order.
+    /// Errors of the emitters that come before the kernel's emitter in the selection's order.
     pub failures: Vec<EmitterError>,
 }
 
@@ -53,8 +53,8 @@ fn text(functions: &[Function]) -> String {
     functions.iter().map(Function::to_string).collect()
 }
 
-/// Asks every emitter whose answer is not known, and returns the plan and kernel of the best one
-/// that succeeds.
+/// Asks every emitter whose answer is not known, and returns the plan and kernel of the best
+/// emitter that succeeds.
 pub fn select(unit: &KernelUnit, options: &Options, known: &KnownPlans) -> Result<Selected, CompileError> {
     let Options { device, emitters, .. } = options;
     let mut unit = unit.clone();
@@ -85,7 +85,8 @@ pub fn instead(refused: Selected, source: LoweringError, options: &Options) -> R
     first_from(place + 1, unit, selection, failures, options)
 }
 
-/// Returns the kernel of the first emitter that succeeds, beginning at a position of the order.
+/// Returns the kernel of the first emitter that succeeds, beginning at a position of the
+/// selection's order.
 fn first_from(
     from: usize,
     unit: KernelUnit,
@@ -170,8 +171,8 @@ fn dump_refused(
     Ok(())
 }
 
-/// Checks that an emitter has these knobs. An emitter ignores unknown knobs, and its plan lists the
-/// known knobs.
+/// Checks that an emitter has these knobs. An emitter ignores knobs that it does not know, and its
+/// plan lists the knobs that it knows.
 fn known(emitter: &LoadedEmitter, knobs: &Configuration, plan: &Plan) -> Result<(), EmitterError> {
     let own = &plan.configuration.0;
     let Some(unknown) = knobs.0.keys().find(|name| !own.contains_key(*name)) else { return Ok(()) };
@@ -181,8 +182,8 @@ fn known(emitter: &LoadedEmitter, knobs: &Configuration, plan: &Plan) -> Result<
 }
 
 /// Returns the kernel with the subgraph functions that it calls. Verifies the kernel of a loaded
-/// emitter, so that a fault is found before lowering. Only lowering verifies kernels of linked
-/// emitters.
+/// emitter, so that a fault is found before lowering. The kernels of linked emitters are verified
+/// only by lowering.
 fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result<Vec<Function>, EmitterError> {
     let subgraphs = fusebox_emission::subgraph_functions(fusion, &kernel.calls)?;
     let refused = |source| EmitterError::Refused { emitter: emitter.identity(), source: Box::new(source) };
@@ -203,8 +204,8 @@ fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result
     Ok(functions)
 }
 
-/// Checks that the user's choices have an effect. Returns remarks about choices whose emitters
-/// declined fusions.
+/// Checks that the user's choices of emitters have an effect. Returns remarks about choices whose
+/// emitters declined fusions.
 ///
 /// # Errors
 /// If a choice had no effect, because its emitters have no kernel in the program.

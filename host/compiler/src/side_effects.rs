@@ -1,5 +1,5 @@
-//! Side effects of custom calls. An instruction with a side effect stays even if nothing uses its
-//! result, and two equal ones do not become one.
+//! Side effects of custom calls. Passes keep an instruction with a side effect even if nothing uses
+//! its result. Passes do not merge equal instructions with side effects.
 
 use fusebox_core::hlo::{Instruction, Module, Op};
 
@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Instruction, Module, Op};
 pub struct SideEffects {
     /// Whether each computation has a side effect, in the module's order.
     known: Vec<bool>,
-    /// The answer for other computations.
+    /// Whether computations that are not in `known` have a side effect.
     otherwise: bool,
 }
 
@@ -22,13 +22,13 @@ impl SideEffects {
         effects
     }
 
-    /// The side effects of a computation that calls no other computation with effects.
+    /// Returns side effects according to which no called computation has a side effect.
     pub fn none() -> SideEffects {
         SideEffects { known: Vec::new(), otherwise: false }
     }
 
     /// Whether an instruction has a side effect: a custom call that declares one, or an instruction
-    /// that calls a computation with one.
+    /// that calls a computation with a side effect.
     pub fn has(&self, instruction: &Instruction) -> bool {
         match &instruction.op {
             Op::CustomCall(call) if call.has_side_effect => true,

@@ -28,8 +28,8 @@ pub struct Source {
     pub elided: Elided,
     /// Name of the module to compile, if the text has several.
     pub module: Option<String>,
-    /// Sizes of the dimensions of each argument of a StableHLO program, which determine the sizes
-    /// that the program does not state.
+    /// For each argument of a StableHLO program, the sizes of its dimensions. The given sizes
+    /// determine the sizes that the program leaves unknown.
     pub sizes: Option<Vec<Vec<i64>>>,
 }
 
@@ -157,7 +157,8 @@ impl Source {
         module.map_err(refused)
     }
 
-    /// Reads a StableHLO program in any of its forms.
+    /// Reads a StableHLO program from text, from a portable artifact, or from a file of
+    /// `jax.export`.
     fn program(&self) -> Result<Program, StablehloError> {
         if let Some(artifact) = artifact_in_export(&self.bytes) {
             read_bytecode(artifact, &self.name)

@@ -11,7 +11,7 @@ use crate::{CompileError, Options, Phase, host_operations, wide};
 /// A step that rewrites a module to an equivalent one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The pass with this number.
+    /// A pass, identified by its number in `PASSES`.
     Pass(usize),
     /// Fusion.
     Fuse,

@@ -1,8 +1,9 @@
-//! Compares HLO before and after each pass, and after fusion.
+//! Applies a pass or fusion to HLO modules, and compares the result with the expected HLO.
 //!
 //! `tests/filetests/{passes,fuse}/NAME.hlo` begins with comments: the purpose of the test, the
-//! target (`// target: cpu`) and the pass (`// pass: movements`). Then come the module and, below
-//! `// -----`, the result or the error. `FUSEBOX_BLESS=1` rewrites the results.
+//! target (`// target: cpu`) and the pass (`// pass: movements`). After the comments, the file
+//! contains the module and, below `// -----`, the result or the error. If `FUSEBOX_BLESS=1` is set,
+//! the tests write the actual results into the files.
 
 use std::fmt::Write;
 use std::path::Path;

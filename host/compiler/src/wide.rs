@@ -1,10 +1,11 @@
 //! Splits kernels that have too many buffers: more than the target allows as parameters of a
 //! kernel, or so many that compilation would take too long.
 //!
-//! Fusion limits kernels to a tenth of the buffers that any target allows, unless a single
-//! instruction has more operands. Two kinds of kernels can have too many buffers. Concatenates with
-//! too many operands are replaced by concatenates of concatenates. Fusions that the program text
-//! contains are dissolved.
+//! Fusion limits a kernel to less than a quarter of the buffers that every target allows, unless a
+//! single instruction has more operands. Two kinds of kernels can have too many buffers: kernels of
+//! concatenates, and kernels of fusions that the program text contains. The compiler replaces a
+//! concatenate that has too many operands by a concatenate of concatenates. The compiler replaces a
+//! fusion whose kernel would have too many buffers by the instructions of the fusion.
 
 use std::collections::HashSet;
 
@@ -14,18 +15,20 @@ use fusebox_edit::{EditError, Rewrite, rewrite};
 use crate::fuse::{dissolve, wrap};
 use crate::roles::{Role, in_role};
 
-/// Inverse of the largest fraction of a kernel's buffers that may be operands of one concatenate.
-/// The other buffers remain for instructions that are fused with the concatenate.
+/// A concatenate may have as many operands as the target's maximum number of buffers, divided by
+/// this number. The other buffers of the kernel remain for instructions that are fused with the
+/// concatenate.
 const OF_CONCATENATES: usize = 2;
 
-/// Largest number of operands of a concatenate on any target. The kernel of a concatenate has a
-/// function per operand, and each function names all operands. So the size of the kernel IR, and
-/// the time that fusion and LLVM need, grow with the square of the number of operands.
+/// Largest number of operands of a concatenate on any target. The kernel of a concatenate contains
+/// one function per operand, and each function has all operands as parameters. So the size of the
+/// kernel IR, and the time that fusion and LLVM need, grow with the square of the number of
+/// operands.
 const MOST_JOINED: usize = 128;
 /// Largest number of operands of a concatenate if the result is so large that caches cannot hold a
 /// second copy of it.
 const MOST_JOINED_OF_LARGE: usize = 512;
-/// Number of bytes. A result is large if it has more bytes.
+/// Number of bytes above which the result of a concatenate counts as large.
 const LARGE: i64 = 4 << 20;
 
 /// Splits instructions whose kernel would have more than `most` buffers.
@@ -75,8 +78,8 @@ fn buffers(fused: &Computation) -> usize {
     fused.parameters().len() + fused.root_instruction().shape.leaves().len()
 }
 
-/// Returns the dimension of a concatenate with too many operands, and the largest number of
-/// operands that it may have.
+/// If a concatenate has too many operands, returns its dimension and the largest number of operands
+/// that it may have.
 fn wide_dimension(instruction: &Instruction, of_target: usize) -> Option<(usize, usize)> {
     let Op::Concatenate { dimension } = instruction.op else { return None };
     let bytes = instruction.shape.as_array().map_or(0, ArrayShape::byte_size);

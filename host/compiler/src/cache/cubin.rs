@@ -5,8 +5,8 @@ use fusebox_runtime::Cubin;
 use super::key;
 use crate::{Assembler, AssemblerError, Options};
 
-/// Returns the machine code of PTX from the cache, or assembles it. If it cannot be written to the
-/// cache, adds the reason to `warnings`.
+/// Returns the machine code of PTX from the cache, or assembles it. If the machine code cannot be
+/// written to the cache, adds the reason to `warnings`.
 ///
 /// # Errors
 /// If the assembler cannot be started or refuses the code.

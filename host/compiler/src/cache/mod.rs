@@ -1,4 +1,5 @@
-//! Cache of earlier compilations. A folder contains whole programs and the machine code of kernels.
+//! Cache of earlier compilations: a folder that contains whole programs and the machine code of
+//! kernels.
 //!
 //! ```text
 //! key      keys: hashes of everything that an entry depends on
@@ -28,7 +29,7 @@ pub use program::compile_or_load;
 pub enum Cached {
     /// The whole program.
     Program,
-    /// Machine code of some pieces. A piece is a kernel, or a loop with its kernels.
+    /// Machine code of some pieces of the program. A piece is a kernel, or a loop with its kernels.
     Code {
         /// Number of pieces that came from the cache.
         found: usize,
@@ -38,7 +39,7 @@ pub enum Cached {
 }
 
 impl Cached {
-    /// Returns `hit` for a whole program, else `miss`.
+    /// Returns `hit` if the whole program came from the cache, else `miss`.
     pub fn name(self) -> &'static str {
         match self {
             Cached::Program => "hit",

@@ -7,9 +7,9 @@ use fusebox_runtime::Executable;
 use super::{Cached, key};
 use crate::{Compilation, CompileError, Options, Source, compile};
 
-/// Compiles a module, or loads its executable from the cache. A compilation from the cache contains
-/// only the executable. A program with warnings is not stored, so that each compilation repeats
-/// them.
+/// Compiles a module, or loads its executable from the cache. If the executable comes from the
+/// cache, the compilation contains only the executable. A program with warnings is not stored, so
+/// that each compilation of the program reports the warnings again.
 ///
 /// # Errors
 /// If [`compile`] fails.

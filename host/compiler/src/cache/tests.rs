@@ -1,4 +1,4 @@
-//! Tests that a second compilation takes programs and code from the cache, and that each input of a
+//! Tests that a second compilation loads programs and code from the cache, and that each input of a
 //! compilation changes the key.
 
 use fusebox_core::device::DeviceDescription;

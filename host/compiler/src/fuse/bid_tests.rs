@@ -68,7 +68,7 @@ impl Emitter for TestBidder {
 }
 
 /// A program with a sine and elementwise operations, one of which reads reversed elements. The
-/// arrays are too large for fusion to merge kernels in order to save launches. The arrays are too
+/// program's arrays are too large for fusion to merge kernels in order to save launches, and too
 /// small for fusion to merge kernels in order to save memory traffic.
 const PROGRAM: &str = "HloModule m
 ENTRY main {
@@ -360,7 +360,7 @@ fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
 
 /// Another kernel reads the halves of a normalised row, and can compute the halves itself. A bid
 /// for the normalised rows would have to store the rows for that kernel. So the bid does not pay,
-/// although its kernel is faster than the host's kernels for the same instructions.
+/// although the bid's kernel is faster than the host's kernels for the same instructions.
 #[test]
 fn a_bid_counts_what_it_stores_for_readers() {
     let program = "HloModule m

@@ -9,9 +9,10 @@
 //! decide      the user's choice, else a tuned decision on the cut (`cuts`), else the prediction
 //! ```
 //!
-//! Bids are decided before all other fusion. An accepted bid becomes a fusion, like the fusions
-//! that the program text contains. The answers of emitters are cached, and regions that differ only
-//! in names have the same cache entry. So emitters are asked about many equal layers only once.
+//! The host decides about bids before all other fusion. An accepted bid becomes a fusion, like the
+//! fusions that the program text contains. The answers of emitters are cached, and regions that
+//! differ only in names have the same cache entry. So each emitter is asked only once about the
+//! equal layers of a model.
 
 use std::collections::HashMap;
 
@@ -48,10 +49,11 @@ pub struct BidRecord {
     pub outcome: String,
 }
 
-/// A bid to ignore while the kernels around its instructions are predicted without the bid.
+/// A bid that is ignored while the host predicts, without this bid, the kernels around the bid's
+/// instructions.
 #[derive(Default)]
 struct IgnoredBid {
-    /// The instructions of the bid. The emitter is not asked to bid around any of these
+    /// The instructions of the bid. The emitter is not asked for bids around the ignored bid's
     /// instructions.
     anchors: Vec<InstrId>,
     emitter: usize,
@@ -67,8 +69,8 @@ pub struct Bids<'a, 'c> {
     answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
     /// Cached predictions. The key is the form of the fusion and the emitter's number.
     predictions: HashMap<(String, usize), Result<Forecast, String>>,
-    /// The field is set while the kernels around a bid are predicted. Predictions of other bids in
-    /// these kernels then leave out surrounding kernels.
+    /// `Some` while the kernels around a bid are predicted. While `ignored` is set, the prediction
+    /// of a bid does not include the kernels around the bid.
     ignored: Option<IgnoredBid>,
     /// Outcome of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,
@@ -244,7 +246,7 @@ impl<'a, 'c> Bids<'a, 'c> {
     }
 
     /// Predicts the seconds that a module takes. Keeps the fusions that the module already
-    /// contains. Emitters may bid for the other instructions.
+    /// contains. Emitters may bid for the module's instructions that are not fused yet.
     fn predict_rest(&mut self, mut module: Module, ignored: IgnoredBid) -> Result<f64, String> {
         let entry = module.entry.ok_or("the module has no computation")?;
         let mut inner = Bids::new(self.device, self.emitters, self.claims);

@@ -24,8 +24,8 @@ pub enum BufferReason {
     /// This kernel updates in-place either the value itself or an array from which the value is
     /// computed.
     UpdatedBy(String),
-    /// If this kernel computed the value, either the value or the kernel's hero would be computed
-    /// in an iteration space that does not suit it.
+    /// If this kernel computed the value, the kernel's iteration space would suit either the value
+    /// or the kernel's hero, but not both.
     OtherHero { kernel: String, hero: Option<String> },
     /// The value is expensive, and the kernels would compute each element more than once.
     Heavy { evaluations: f64 },

@@ -17,8 +17,8 @@ const MOST_INSTRUCTIONS: usize = 256;
 /// Name of the region's computation.
 const NAME: &str = "region";
 
-/// The state of a computation during the decisions about bids. Thunks execute the computation. Each
-/// fused region becomes a single step.
+/// The state, during the decisions about bids, of a computation that thunks execute. Each fused
+/// region becomes a single step.
 pub struct Sequence<'m> {
     pub module: &'m Module,
     pub computation: &'m Computation,
@@ -27,8 +27,8 @@ pub struct Sequence<'m> {
     pub computable: Vec<bool>,
 }
 
-/// The instructions that a search has visited. There are many short searches. Each search marks
-/// instructions with its own number, so that no search has to clear earlier marks.
+/// The instructions that a search has visited. Each of the many short searches marks instructions
+/// with its own number, so that no search has to clear earlier marks.
 #[derive(Default)]
 pub struct VisitedInstructions {
     /// Number of the last search that visited each instruction.
@@ -95,7 +95,8 @@ pub struct Offer {
     pub candidate: Candidate,
     /// A text that is equal for equal offers, regardless of names.
     pub form: String,
-    /// Number of the region's parameters. The parameters come before the members.
+    /// Number of the region's parameters. In the region, the parameters precede all other
+    /// instructions.
     parameters: usize,
     members: Vec<InstrId>,
 }
@@ -131,8 +132,8 @@ impl Offer {
     }
 }
 
-/// Whether any kernel can duplicate the instruction without computing operands for it. Holds for
-/// constants, iotas, and broadcasts of constants, of iotas or of values in buffers.
+/// Whether any kernel can duplicate the instruction without computing operands for it. Every kernel
+/// can duplicate constants, iotas, and broadcasts of constants, of iotas or of values in buffers.
 fn is_for_anybody(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match &instruction.op {

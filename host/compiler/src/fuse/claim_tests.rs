@@ -332,7 +332,8 @@ fn is_transposed(dim: &str, emitters: &Emitters) -> bool {
     found
 }
 
-/// The bundled emitter wants columns first, the test's emitter wants rows first.
+/// The bundled emitter wants the contracted dimension of the right operand to come first, and the
+/// test's emitter wants the contracted dimension to come last.
 #[test]
 fn operands_in_loops_get_the_order_that_the_emitter_of_the_product_states() {
     let by_rows = || TestClaimant {
@@ -352,8 +353,8 @@ fn operands_in_loops_get_the_order_that_the_emitter_of_the_product_states() {
     }
 }
 
-/// Returns the dimensions of the results of all reductions of `x[dims]` over `reduced`, after the
-/// pass that splits reductions. The elements of `x` are exponential functions.
+/// Runs the pass that splits reductions on one reduction, which sums exponentials of `x[dims]` over
+/// the dimensions `reduced`. Returns the result dimensions of all reductions after the pass.
 fn reductions(dims: &[i64], reduced: &[i64], emitters: &Emitters) -> Vec<Vec<i64>> {
     let kept: Vec<i64> = (0..dims.len()).filter(|d| !reduced.contains(&(*d as i64))).map(|d| dims[d]).collect();
     let list = reduced.iter().map(i64::to_string).collect::<Vec<_>>().join(",");

@@ -1,7 +1,7 @@
 //! Collects the claims of emitters for operations that may be heroes.
 //!
 //! Only emitters whose heroes include the operation's opcode are asked. The answers are cached. The
-//! key of an answer is the operation's form: opcode, attributes and shapes.
+//! cache key of an answer is the operation's form: opcode, attributes and shapes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,8 +24,8 @@ pub struct Claims<'a> {
     known: &'a KnownPlans,
     claimants: HashMap<Opcode, Rc<[usize]>>,
     answers: HashMap<String, Option<Rc<SelectedClaim>>>,
-    /// Cached predictions. The key is the form of the kernel. The value is the predicted seconds
-    /// with the best emitter, or the reason why no emitter plans the kernel.
+    /// Cached predictions. The cache key is the form of the kernel. The cached value is the
+    /// predicted seconds with the best emitter, or the reason why no emitter plans the kernel.
     seconds: RefCell<HashMap<String, Result<f64, String>>>,
     /// Failures of emitters, without repetitions.
     pub warnings: Vec<String>,
@@ -63,12 +63,12 @@ impl<'a> Claims<'a> {
         self.device
     }
 
-    /// Returns the emitters that are asked.
+    /// Returns the emitters that are asked for claims.
     pub fn emitters(&self) -> &'a Emitters {
         self.emitters
     }
 
-    /// Returns the plans that are known.
+    /// Returns the known plans of these emitters.
     pub fn known(&self) -> &'a KnownPlans {
         self.known
     }
@@ -113,8 +113,8 @@ impl<'a> Claims<'a> {
     }
 
     /// Returns an order of an operand's dimensions in which a kernel reads the operand faster. The
-    /// emitter that claims the instruction states this order. `None` if the emitter states no other
-    /// order than the current one.
+    /// emitter that claims the instruction states the order. `None` if the emitter states only the
+    /// current order, or none.
     pub fn order_of_operand(
         &mut self,
         module: &Module,
@@ -126,13 +126,14 @@ impl<'a> Claims<'a> {
         claim.claim.orders.get(operand).filter(|order| !order.is_sorted()).cloned()
     }
 
-    /// Returns the parts into which the emitter that claims a reduction wants it to be divided.
+    /// Returns the parts into which a reduction is to be divided, as the emitter that claims the
+    /// reduction states.
     pub fn parts(&mut self, module: &Module, computation: &Computation, id: InstrId) -> Option<Parts> {
         self.claim_for(module, computation, id)?.claim.parts.clone()
     }
 
-    /// Whether the emitter that claims a product wants it to be computed as a multiplication and a
-    /// sum.
+    /// Whether a product is to be computed as a multiplication and a sum, as the emitter that
+    /// claims the product states.
     pub fn is_sum(&mut self, module: &Module, computation: &Computation, id: InstrId) -> bool {
         self.claim_for(module, computation, id).is_some_and(|claim| claim.claim.as_sum)
     }
@@ -170,9 +171,10 @@ impl<'a> Claims<'a> {
     }
 
     /// Selects the claim with the largest loss: the time that the hero loses in the iteration space
-    /// of another hero. Ties go to the first registered emitter. An emitter that the user has
-    /// replaced is asked only if its replacements claim nothing. The replacements then compute the
-    /// kernels that the replaced emitter claims.
+    /// of another hero. If two losses are equal, selects the claim of the emitter that was
+    /// registered first. If the user has replaced an emitter, its replacements are asked first. If
+    /// the replacements claim nothing, the replaced emitter is asked, and the replacements compute
+    /// the kernels that the replaced emitter claims.
     fn best(&mut self, claimants: &[usize], region: Fusion) -> Option<SelectedClaim> {
         let anchor = region.computation().root;
         let is_elemental = region.computation().instruction(anchor).op.is_elemental();
@@ -259,8 +261,9 @@ impl Heroes {
         self.form(a, true).is_some_and(|form| !form.1.is_empty() && self.form(b, true) == Some(form))
     }
 
-    /// Returns a key. Heroes with equal keys fit into one kernel. `None` if the instruction cannot
-    /// be a hero in its position, which is the root or before an epilogue.
+    /// Returns a key. Heroes with equal keys fit into one kernel. If `is_root`, returns `None` if
+    /// the instruction cannot be a hero at the root; otherwise, returns `None` if the instruction
+    /// cannot be a hero before an epilogue.
     fn form(&self, id: InstrId, is_root: bool) -> Option<(&KernelKind, &str)> {
         let hero = self.0.get(&id).filter(|hero| is_root || hero.claim.place == HeroPlace::BeforeEpilogue)?;
         Some((&hero.kind, &hero.claim.form))
@@ -277,8 +280,8 @@ impl Heroes {
         &computation.instruction(id).operands[..count]
     }
 
-    /// Whether the root of a kernel may update `operand` in-place. The operand then remains in a
-    /// buffer.
+    /// Whether the root of a kernel may update `operand` in-place. An operand that is updated
+    /// in-place remains in a buffer.
     pub fn is_updated_in_place(&self, computation: &Computation, root: InstrId, operand: InstrId) -> bool {
         self.updated_in_place(computation, root).contains(&operand)
     }

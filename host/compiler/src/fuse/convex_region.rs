@@ -9,7 +9,7 @@ use super::recomputation::{is_copied, recomputable};
 use super::region::Region;
 use super::step_graph::SequenceStep;
 
-/// The instructions of a bid. No path of values leads out of these instructions and back in.
+/// The instructions of a bid. No path of values leads out of the bid's instructions and back in.
 pub struct ConvexRegion {
     pub region: Region,
     /// Members that instructions outside the region recompute instead of reading them.
@@ -17,9 +17,9 @@ pub struct ConvexRegion {
 }
 
 impl ConvexRegion {
-    /// Returns, in program order, the members that only the fusion computes. All other members are
-    /// also computed outside the fusion, because instructions there recompute the member or a value
-    /// that depends on it.
+    /// Returns, in program order, the members that only the fusion computes. Each other member is
+    /// also computed outside the fusion, because an instruction outside recomputes this member or a
+    /// value that depends on the member.
     pub fn exclusive_members(&self, computation: &Computation) -> Vec<InstrId> {
         let Region { roots, members, .. } = &self.region;
         let mut remain = self.recomputed.clone();
@@ -33,9 +33,9 @@ impl ConvexRegion {
     }
 }
 
-/// Builds the fusion of a bid. Fails if a path leads out of the bid and back in. Since there are
-/// many bids, the time of this function depends on the distance between members, not on the size of
-/// the computation.
+/// Builds the fusion of a bid. Fails if a path leads out of the bid and back in. The time of this
+/// function depends on the distance between members, not on the size of the computation, because
+/// there are many bids.
 pub fn convex_region(sequence: &Sequence, mut members: Vec<InstrId>) -> Result<ConvexRegion, String> {
     let computation = sequence.computation;
     members.sort_unstable();

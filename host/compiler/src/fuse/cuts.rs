@@ -1,6 +1,7 @@
-//! Regions that can be cut into kernels in several ways. If the predicted times of these cuts are
-//! similar, only a measurement finds the fastest cut. Fusion follows tuned decisions
-//! (`Emitters::cuts`), and reports all these regions.
+//! Regions that can be cut into kernels in several ways. If the predicted times of a region's cuts
+//! are similar, only a measurement finds the fastest cut. Fusion follows tuned decisions
+//! (`Emitters::cuts`) for regions whose cuts have similar predicted times, and reports all of these
+//! regions.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +15,8 @@ use super::claims::Claims;
 use super::convex_region::ConvexRegion;
 use super::surroundings::with_bid;
 
-/// Least factor between two predictions that decides which cut is faster. If a loaded emitter bids,
-/// predictions never decide, because the emitter's author wants a measurement.
+/// Ratio of two predicted times above which the predictions decide which cut is faster. If a loaded
+/// emitter bids, predictions never decide, because the emitter's author wants a measurement.
 const NEAR: f64 = 1.2;
 
 /// Name of the cut without any bid.
@@ -30,8 +31,8 @@ pub struct Forecast {
     pub bid: f64,
     /// Seconds without the bid, including a penalty if the instructions then need several kernels.
     pub otherwise: f64,
-    /// Whether the cut with the bid differs from the cut without it. The two cuts are equal if the
-    /// host would also put exactly these instructions into one kernel.
+    /// Whether the cut with the bid differs from the cut without it. The cuts are equal if, without
+    /// the bid, the host would also put exactly the bid's instructions into one kernel.
     pub is_other_cut: bool,
     /// Whether `bid` and `otherwise` include the kernels around the bid.
     pub has_surroundings: bool,
@@ -86,7 +87,7 @@ pub struct UndecidedCuts {
     /// Each cut with its predicted seconds. A cut is the position of a bid, or `None` for the cut
     /// without a bid. The fastest prediction comes first.
     ways: Vec<(Option<usize>, f64)>,
-    /// Position of the bid for all instructions of the region.
+    /// Position of the bid that contains all instructions of the region.
     whole: usize,
 }
 
@@ -115,8 +116,8 @@ pub fn undecided(bids: &[ViableBid], predicted: Option<usize>, has_loaded: bool)
 }
 
 impl UndecidedCuts {
-    /// Builds the region that the cuts divide. Also builds, for each cut, a module that contains
-    /// this region.
+    /// Builds the region that the cuts divide. Also builds, for each cut, a module with the
+    /// region's instructions fused as this cut divides them.
     pub fn cut(&self, sequence: &Sequence, bids: &[ViableBid], anchor: &str, claims: &mut Claims) -> Option<Cut> {
         let region = &bids[self.whole].convex.region;
         let alone = with_callees(sequence.module, region.computation(sequence.computation), NAME);

@@ -1,13 +1,14 @@
 //! Decides which instructions get a buffer, and which are computed inside their users' kernels.
 //!
-//! Users are decided before operands. A producer is fused into *all* its users' kernels or into
-//! none. The number of evaluations of the producer's elements follows from the evaluations of its
-//! users, and from the indices at which the users read. If two users in one kernel read the
-//! producer at the same index, the kernel computes the value once, because the partitioner merges
-//! both reads. Otherwise each read computes the value again. A producer is fused only if the
-//! repeated work costs less than a launch and the saved memory traffic. So the total work is within
-//! a constant factor of computing each value once, regardless of the number of users. Module `hero`
-//! decides whether a producer suits a kernel's iteration space.
+//! Fusion decides about an instruction's users before it decides about the instruction. A producer
+//! is fused into *all* its users' kernels or into none. The number of evaluations of the producer's
+//! elements follows from the evaluations of its users, and from the indices at which the users
+//! read. If two users in one kernel read the producer at the same index, the kernel computes the
+//! value once, because the partitioner merges both reads. If the indices differ, each read computes
+//! the value again. A producer is fused only if the repeated work costs less than a launch and the
+//! saved memory traffic. So the total work is within a constant factor of computing each value
+//! once, regardless of the number of users. Module `hero` decides whether a producer suits a
+//! kernel's iteration space.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -27,27 +28,27 @@ use super::sites::{self, EvaluationSite, SiteIndices};
 /// regardless of its emitter.
 const MOST_INSTRUCTIONS: usize = 400;
 /// Largest number of instructions of a kernel if all instructions beyond [`MOST_INSTRUCTIONS`] are
-/// computed from arrays that the kernel reads anyway. Without these instructions the kernel would
-/// read their results from buffers.
+/// computed from arrays that the kernel reads anyway. If the kernel did not compute the additional
+/// instructions, it would read their results from buffers.
 const MOST_OF_INPUTS: usize = 800;
 /// Largest number of buffers that one kernel reads, regardless of its emitter.
 const MOST_INPUTS: usize = 40;
-/// Largest number of nested divisions in a kernel's index. Alternating reshapes and transposes nest
-/// divisions. A few divisions take as long as a write and a read of the element. The time to
-/// simplify an index grows with the square of the number of its divisions.
+/// Largest number of nested divisions in an index that a kernel computes. Alternating reshapes and
+/// transposes nest divisions. A few divisions take as long as a write and a read of the element.
+/// The time to simplify an index grows with the square of the number of its divisions.
 const MOST_DIVISIONS: u32 = 12;
-/// Number of copies of an instruction that cost as much as one launch. Compiling these copies takes
-/// as long as this launch takes in all runs of a program together.
+/// Number of copies of an instruction that cost as much as one launch. Compiling this number of
+/// copies takes as long as one launch takes in all runs of a program together.
 const COPIES_OF_LAUNCH: f64 = 20.0;
 /// Largest number of kernels that a producer is duplicated into.
 const MOST_COPIES: usize = 4;
 
-/// Least size, in bytes, of an updated array for which a separate kernel for a reader takes less
-/// time than a copy of the array.
+/// Smallest size, in bytes, at which copying an updated array takes longer than computing a reader
+/// of the array in a separate kernel.
 const LEAST_KEPT: i64 = 128;
 
-/// Least ratio of an array's bytes to those of a reader's result for which the reader gets a
-/// separate kernel. Writing a larger part takes as long as copying the array.
+/// A reader of an updated array gets a separate kernel if the array has at least this many times
+/// the bytes of the reader's result. Writing a larger result takes as long as copying the array.
 const LEAST_PARTS: i64 = 4;
 /// Largest number of successive updates of one array that a search follows.
 const MOST_UPDATES: usize = 16;
@@ -87,11 +88,11 @@ struct ValuePlacement {
 /// code.
 #[derive(Clone, Copy, Debug, Default)]
 struct EvaluationCounts {
-    /// Evaluation count claimed by the emitters of the consuming heroes.
+    /// Number of evaluations that the claims for the consuming heroes state.
     claimed: f64,
-    /// Evaluation count if the value is expensive: the count from the indexing maps, except for
-    /// heroes whose claims state that the kernel [keeps](fusebox_core::emitter::Claim) expensive
-    /// producers.
+    /// Number of evaluations that the indexing maps state, which counts if the value is expensive.
+    /// If a hero's claim states that the kernel [keeps](fusebox_core::emitter::Claim) expensive
+    /// producers, the number of evaluations that the claim states is used instead.
     expensive: f64,
     /// Number of copies of the value's code. LLVM may inline a function at each call.
     code_copies: f64,
@@ -206,8 +207,8 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// Duplicates a constant of one element into every kernel that uses it. All other users read
-    /// the constant from a buffer.
+    /// Duplicates a constant of one element into every kernel that uses it. Users outside kernels
+    /// read the constant from a buffer.
     fn copy_into_users(&mut self, id: InstrId) {
         self.placements[id.index()] = self.uses(id).iter().map(|uses| placement(id, uses)).collect();
     }
@@ -298,9 +299,9 @@ impl<'a> Decider<'a> {
     }
 
     /// Whether the root of a kernel updates an array of which an instruction reads a small part.
-    /// False if the instruction reads exactly the part that the root replaces. Inside that kernel,
-    /// the instruction might read elements that are already overwritten. The kernel would then need
-    /// a copy of the whole array.
+    /// False if the instruction reads exactly the part that the root replaces. If the root's kernel
+    /// computed an instruction that reads another part, the kernel would need a copy of the whole
+    /// array, because the instruction might read elements that the kernel has already overwritten.
     fn reads_outside_the_update(&self, id: InstrId, root: InstrId) -> bool {
         let instruction = self.computation.instruction(id);
         let bytes =
@@ -313,8 +314,8 @@ impl<'a> Decider<'a> {
     }
 
     /// Returns the arrays whose buffers the result of a kernel's root may reuse. The first array is
-    /// the one that the root updates. If another instruction computes this array as an update, the
-    /// next is the array that it updates, and so on.
+    /// the one that the root updates. If an update of another array computes the first array, the
+    /// other array is the second, and so on.
     fn updated_by(&self, root: InstrId) -> Vec<InstrId> {
         let mut arrays = Vec::new();
         let mut pending = vec![root];
@@ -360,8 +361,8 @@ impl<'a> Decider<'a> {
         if is_cheap_scalar || costs <= saves { Ok(()) } else { Err(BufferReason::RepeatedWork { costs, saves }) }
     }
 
-    /// Checks the kernels' limits. If a kernel can compute a value from arrays that it reads
-    /// anyway, the value replaces a read. In this case, the kernel may have more instructions.
+    /// Checks the kernels' limits. A value that a kernel computes from arrays that it reads anyway
+    /// saves a read, so the kernel may have more instructions for such values.
     fn fits(&self, id: InstrId, placements: &[ValuePlacement]) -> Result<(), BufferReason> {
         let operands = &self.computation.instruction(id).operands;
         let is_full = |kernel: &OpenKernel| {
@@ -453,8 +454,8 @@ fn is_counted(computation: &Computation, id: InstrId) -> bool {
 
 /// Returns, for each instruction, the array that a kernel reads in order to compute it. A value
 /// that is computed cheaply and elementwise from a single array is represented by that array.
-/// Without this rule, three hundred comparisons of one array would count as three hundred inputs
-/// until the comparisons are decided, because users are decided before operands.
+/// Fusion decides about users before operands. So without this rule, three hundred comparisons of
+/// one array would count as three hundred inputs until fusion decides about the comparisons.
 fn arrays(computation: &Computation, heroes: &Heroes, users: &[Vec<InstrId>]) -> Vec<InstrId> {
     let array = |id: InstrId| {
         let instruction = computation.instruction(id);

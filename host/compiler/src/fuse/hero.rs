@@ -1,5 +1,5 @@
 //! Decides which producers a kernel admits. An operation that would be expensive in another
-//! operation's iteration space thereby becomes the *hero* of its own kernel.
+//! operation's iteration space is not admitted, but becomes the *hero* of its own kernel.
 //!
 //! A kernel gets its iteration space from the hero of its root. The hero is the claimed operation
 //! nearest to the root. Only an elementwise epilogue may follow the hero. A claimed operation in
@@ -40,8 +40,8 @@ pub fn is_admitted(heroes: &Heroes, producer: InstrId, zone: Zone, hero: Option<
     lost <= LAUNCH
 }
 
-/// Returns the zone of the operands of `user`. The user itself is in `zone` of a kernel with this
-/// hero.
+/// Returns the zone of the operands of `user`. `zone` is the zone of `user` itself in a kernel with
+/// this hero.
 pub fn zone_of_operands(computation: &Computation, user: InstrId, zone: Zone, hero: Option<InstrId>) -> Zone {
     let passes_on =
         zone == Zone::Epilogue && hero != Some(user) && keeps_positions(computation, computation.instruction(user));

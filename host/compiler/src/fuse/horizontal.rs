@@ -1,8 +1,9 @@
 //! Combines small independent kernels into one launch.
 //!
-//! An optimiser updates each array of a model with a separate kernel. Each of these kernels needs a
-//! launch, and none is large enough to occupy the whole machine. One kernel can compute results of
-//! different shapes: each update gets separate blocks of the same launch.
+//! The optimiser of a training step updates each array of a model with a separate kernel. Each
+//! update kernel needs a launch, and no update kernel is large enough to occupy the whole machine.
+//! One kernel can compute results of different shapes: each update gets separate blocks of the same
+//! launch.
 //!
 //! ```text
 //! candidates   short elementwise kernels, sorted by form, so that groups of equal kernels give equal kernels
@@ -67,8 +68,8 @@ impl<'p, 'm, 'c, 'a> HorizontalFusion<'p, 'm, 'c, 'a> {
         HorizontalFusion { computation, decisions, predictor }
     }
 
-    /// Combines candidates where this saves enough time. The candidates are steps of the graph.
-    /// Predicts nothing if there is only one candidate.
+    /// Combines candidates if the combined kernel is predicted to save enough time. The candidates
+    /// are steps of the graph. Predicts nothing if there is only one candidate.
     pub fn join(mut self, graph: &mut StepGraph, mut candidates: Vec<usize>) {
         if candidates.len() < 2 {
             return;
@@ -115,7 +116,8 @@ impl<'p, 'm, 'c, 'a> HorizontalFusion<'p, 'm, 'c, 'a> {
         Region::together(self.computation, regions, self.decisions)
     }
 
-    /// Predicts the seconds of a kernel with its best emitter. `None` if no emitter accepts it.
+    /// Predicts the seconds of a kernel with its best emitter. `None` if no emitter plans the
+    /// kernel.
     fn seconds(&mut self, region: &Region) -> Option<f64> {
         self.predictor.seconds(region.computation(self.computation))
     }

@@ -1,8 +1,9 @@
-//! Handles operations that take the initial value of a result from an operand. The result reuses
-//! the operand's buffer if no other instruction needs the operand.
+//! Handles operations whose result starts from the value of an operand, the initial value. The
+//! result reuses the operand's buffer if no other instruction needs the operand.
 //!
-//! The operation is always the root of its kernel. The operand is a parameter that no other
-//! instruction of the kernel reads, so the kernel may overwrite it at any time.
+//! An operation with an initial value is always the root of its kernel. The initial value is a
+//! parameter that no other instruction of the kernel reads, so the kernel may overwrite the
+//! parameter's buffer at any time.
 
 use std::collections::HashSet;
 

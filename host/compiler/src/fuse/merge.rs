@@ -3,11 +3,12 @@
 //! launches.
 //!
 //! One pass over elements must be able to compute the merged kernel. There are two kinds of passes
-//! over elements. The first kind computes heroes of equal form whose claims describe a pass,
-//! together with elementwise results over the operands of this pass. The second kind computes
-//! elementwise kernels of equal dimensions. A value that one kernel computes for the other becomes
-//! an additional result. Two kernels are not merged if a third one depends on the first and feeds
-//! the second. Finally, [`HorizontalFusion`] combines the remaining small elementwise kernels.
+//! over elements. A hero's pass computes heroes of equal form whose claims describe a pass,
+//! together with elementwise results over the operands of this pass. An elementwise pass computes
+//! elementwise kernels of equal dimensions. If one of the kernels reads a result of the other, the
+//! merged kernel writes this result to a buffer only if a further step reads it too. Two kernels
+//! are not merged if a third kernel depends on the first and feeds the second. Finally,
+//! [`HorizontalFusion`] combines the remaining small elementwise kernels.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -30,13 +31,13 @@ struct Limits {
     inputs: usize,
 }
 
-/// Limits of a merged kernel whose parts have common operands and spend their time on memory
-/// traffic.
+/// Limits of a kernel that is merged from kernels with common operands, which spend their time on
+/// memory traffic.
 const SMALL: Limits = Limits { results: 8, instructions: 120, inputs: 24 };
-/// Limits of a merged kernel that is predicted to take less time than its parts.
+/// Limits of a merged kernel that is predicted to take less time than the separate kernels.
 const LARGE: Limits = Limits { results: 24, instructions: 400, inputs: 40 };
-/// Inverse of the largest fraction by which a merged kernel may have more instructions than the
-/// larger of its two parts. Within this limit, kernels of any size are merged.
+/// A merged kernel may have at most `1 / ALIKE` (an eighth) more instructions than the larger of
+/// the two kernels. If the merged kernel is within this limit, kernels of any size are merged.
 const ALIKE: usize = 8;
 /// Largest number of readers of one value that are compared with each other.
 const MOST_READERS: usize = 32;
@@ -154,8 +155,8 @@ impl Merger<'_, '_, '_, '_> {
         is_one
     }
 
-    /// Whether the merged kernel is small, or hardly larger than the larger of the two kernels. The
-    /// second case occurs if both mostly compute the same instructions.
+    /// Whether the merged kernel is small, or hardly larger than the larger of the two kernels. A
+    /// merged kernel is hardly larger if the two kernels mostly compute the same instructions.
     fn has_room(&self, merged: &Region, a: usize, b: usize) -> bool {
         let regions = [a, b].map(|step| self.graph.region(step));
         let largest = |of: &dyn Fn(&Region) -> usize| regions.into_iter().flatten().map(of).max().unwrap_or(0);
@@ -167,14 +168,14 @@ impl Merger<'_, '_, '_, '_> {
 
     /// Whether one pass over elements can compute both steps. At each point of the iteration space,
     /// a step may read only those results of the other step that are computed at this point. No
-    /// third step may be on a path between the two.
+    /// third step may be on a path between `a` and `b`.
     fn go_together(&self, a: usize, b: usize) -> bool {
         self.reads_at_point(a, b) && self.reads_at_point(b, a) && self.graph.may_join(a, b)
     }
 
     /// Merges the kernel that computes a large value with all readers of the value, so that the
     /// value needs no buffer. The merged kernel may be large, but must be predicted to take less
-    /// time than the separate ones.
+    /// time than the separate kernels.
     fn merge_around(&mut self, value: InstrId) {
         let Some(producer) = self.graph.producer(value) else { return };
         let readers = self.graph.readers(value).to_vec();
@@ -206,7 +207,7 @@ impl Merger<'_, '_, '_, '_> {
         producer != reader && space.is_some_and(|space| space.hero.is_none()) && self.go_together(producer, reader)
     }
 
-    /// Whether one kernel is predicted to take less time than these steps.
+    /// Whether one merged kernel is predicted to take less time than the kernels of these steps.
     fn pays(&mut self, steps: &[usize]) -> bool {
         let merged = self.merged(steps);
         if !is_within(&merged, &LARGE) {
@@ -280,9 +281,9 @@ impl Merger<'_, '_, '_, '_> {
     }
 
     /// Returns, for each member of a kernel, whether the kernel computes one element of the member
-    /// at each point of its space. The kernel computes one element at each point for the roots of
-    /// an elementwise kernel and for the heroes of a pass. Operands that only members of this kind
-    /// read, pointwise, are computed in the same way.
+    /// at each point of its space. The kernel computes one element per point of the roots of an
+    /// elementwise kernel, and of the heroes of a pass. An operand is computed at each point if all
+    /// members that read the operand are computed at each point and read it at their own point.
     fn at_point(&self, region: &Region, hero: Option<InstrId>) -> HashMap<InstrId, bool> {
         let mut at_point: HashMap<InstrId, bool> = HashMap::new();
         for &id in region.members.iter().rev() {

@@ -114,7 +114,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Predicted total of kernels that run one after another.
+/// Predicted total time, and number, of kernels that run one after another.
 #[derive(Clone, Copy, Debug)]
 pub struct PredictedTotal {
     /// Predicted seconds of all kernels.
@@ -133,7 +133,8 @@ pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<PredictedTota
     forecast_keeping_fusions(module, claims)
 }
 
-/// Predicts the total time of a module that already has fusions. Does not change these fusions.
+/// Predicts the total time of a module that already has fusions. Does not change the fusions that
+/// the module already has.
 fn forecast_keeping_fusions(mut module: Module, claims: &mut Claims) -> Result<PredictedTotal, String> {
     fuse_remaining(&mut module, claims, None).map_err(|fault| fault.to_string())?;
     let mut total = PredictedTotal { seconds: 0.0, kernels: 0 };
@@ -145,7 +146,9 @@ fn forecast_keeping_fusions(mut module: Module, claims: &mut Claims) -> Result<P
     Ok(total)
 }
 
-/// Brings the fusions of the text into the form that kernels require.
+/// Changes the fusions of the program text so that kernels can compute them: dissolves fusions that
+/// break the rules for initial values, and moves array constants out. Also turns a text without
+/// `ENTRY` into a fusion.
 fn prepare(module: &mut Module, claims: &mut Claims) -> Result<(), EditError> {
     if module.bare {
         bare::wrap(module);
@@ -177,8 +180,8 @@ fn decisions(module: &Module, id: ComputationId, claims: &mut Claims) -> decide:
     decide::decide(module.computation(id), claims.of(module, id), launch)
 }
 
-/// Whether launching a kernel of this computation takes time. On the cpu, a loop of small kernels
-/// is compiled to one function without launches.
+/// Whether launches of this computation's kernels take time. On the cpu, a loop of small kernels is
+/// compiled to one function without launches.
 fn launches_count(module: &Module, id: ComputationId, device: &DeviceDescription) -> bool {
     let mut instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
     let mut is_repeated =

@@ -9,8 +9,8 @@ use fusebox_edit::{EditError, rewrite};
 
 use crate::roles::{Role, in_role};
 
-/// Duplicates each kernel without operands for its users. The root of the program uses an existing
-/// copy.
+/// Duplicates each kernel without operands, so that each user of the kernel has a copy. The
+/// program's root gets no copy of its own, but uses the copy of another user.
 pub fn duplicate_for_users(module: &mut Module) -> Result<(), EditError> {
     for id in in_role(module, Role::Sequence) {
         let computation = module.computation(id);
@@ -32,7 +32,7 @@ fn shared(computation: &Computation) -> Vec<bool> {
     computation.instructions.iter().zip(uses).map(|(it, uses)| uses > 1 && is_free(it)).collect()
 }
 
-/// Duplicates the shared kernels for all users except `keeps`, which uses an existing copy.
+/// Duplicates the shared kernels for all users except `keeps`, which uses the copy of another user.
 fn duplicate(module: &mut Module, id: ComputationId, shared: &[bool], keeps: Option<InstrId>) -> Result<(), EditError> {
     let mut is_used = vec![false; shared.len()];
     rewrite(module, id, |edit, id, instruction| {

@@ -71,8 +71,8 @@ fn step(old: &Computation, id: InstrId, decisions: &Decisions) -> SequenceStep {
 }
 
 /// Returns, for each instruction, whether it stays in the new sequence. Roots, and instructions
-/// that no kernel computes, stay in the sequence. So do constants that are initial values of
-/// results, or that an instruction other than a kernel reads.
+/// that no kernel computes, stay in the sequence. Constants stay in the sequence if they are
+/// initial values of results, or if an instruction other than a kernel reads them.
 fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
     let mut needed: Vec<bool> =
         computation.ids().map(|id| decisions.is_root(id) || decisions.kernels[id.index()].is_empty()).collect();

@@ -1,4 +1,4 @@
-//! Predicted times of kernels, for decisions that limits alone cannot make.
+//! Predicts times of kernels, for fusion decisions that fixed limits alone cannot make.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
@@ -9,7 +9,7 @@ use super::claims::Claims;
 
 /// Seconds that a change must be predicted to save for each additional instruction that is
 /// compiled. Equal kernels are compiled once. Compiling an instruction takes about a thousand times
-/// as long as this, and few programs run less than a thousand times.
+/// these seconds, and most programs run at least a thousand times.
 pub const GAIN_PER_COPY: f64 = 1e-7;
 
 /// Predictions for kernels of one module.

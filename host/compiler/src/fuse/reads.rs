@@ -9,7 +9,7 @@ use fusebox_core::indexing::{Access, Expr, ExprKind, OperandRead, Reading, acces
 pub struct OperandReads {
     /// Number of elements of the operand that are read per element of the instruction's result.
     pub factor: f64,
-    /// Index of these elements.
+    /// Index of the elements that are read.
     pub index: ReadIndex,
 }
 
@@ -27,7 +27,7 @@ pub enum ReadIndex {
 }
 
 impl ReadIndex {
-    /// Whether the computation of the index contains divisions, as for most reshapes.
+    /// Whether computing the index needs divisions, as most reshapes do.
     pub fn divides(&self) -> bool {
         matches!(self, ReadIndex::At(reading) if reading.map.results.iter().any(divides))
     }
@@ -59,9 +59,10 @@ pub fn read(computation: &Computation, instruction: &Instruction, position: usiz
     }
 }
 
-/// Returns how an instruction reads an operand's value. For each element of the result, it reads
-/// one element at a known index, or one element per loop iteration. If only a part of the result
-/// comes from this operand, it reads at most one element.
+/// Returns how an instruction reads an operand's value. For each element of its result, the
+/// instruction reads one element at a known index, or one element per loop iteration. If only a
+/// part of the result comes from this operand, the instruction reads at most one element of the
+/// operand.
 fn of_value(
     access: &Access,
     read: &OperandRead,

@@ -2,8 +2,8 @@
 //!
 //! A backward pass reads many elementwise values of the forward pass: not only `tanh(x)`, but also
 //! its square and 1 minus the square. The forward pass writes only the values from which the other
-//! values can be recomputed cheaply. Recomputation reduces memory traffic, and the memory that is
-//! in use until the backward pass.
+//! values can be recomputed cheaply. Recomputation reduces memory traffic, and reduces the memory
+//! that is in use until the backward pass.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,9 +16,9 @@ use super::decide::is_scalar_constant;
 /// Input and cost of recomputing an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Recomputation {
-    /// The only value that is read from a buffer, if any.
+    /// The only value that the recomputation reads from a buffer, if it reads one.
     value: Option<InstrId>,
-    /// Cost of computing an element from this value, in additions.
+    /// Cost of computing an element from `value`, in additions.
     cost: f64,
 }
 

@@ -17,8 +17,8 @@ pub struct Region {
     pub merged_roots: Vec<InstrId>,
     /// All instructions of the kernel, in program order.
     pub members: Vec<InstrId>,
-    /// Initial values of the root's results. These values are the first parameters of the fused
-    /// computation, and only the root reads these parameters.
+    /// Initial values of the root's results. The initial values are the first parameters of the
+    /// fused computation, and only the root reads these parameters.
     initial: Vec<InstrId>,
     /// Values read from buffers, in order of first use.
     inputs: Vec<InstrId>,

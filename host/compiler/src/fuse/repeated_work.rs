@@ -11,9 +11,10 @@
 //! for each element of the value     1000 if a thousand results read one mean
 //! ```
 //!
-//! A value is computed too often if both counts exceed the limit. A fusion that reads a row again
-//! for each of its elements, such as a normalisation, is kept, because some emitters read the row
-//! once. The windows of one scan or convolution are allowed too, but not windows of windows.
+//! A value is computed too often if both counts of evaluations exceed the limit. A fusion that
+//! reads a row again for each of its elements, such as a normalisation, is kept, because some
+//! emitters read the row once. A fusion may also evaluate elements again for each window of one
+//! scan or convolution, but not for windows of windows.
 
 use std::collections::HashSet;
 use std::iter::Sum;
@@ -27,8 +28,8 @@ use super::reads::read;
 use super::sites::{EvaluationSite, SiteIndices, add, common};
 use crate::roles::{Role, in_role};
 
-/// Factor of the limit on how often a kernel may evaluate an element. The other factor is the
-/// length of the longest row or window that an instruction of the kernel reads.
+/// A kernel may evaluate an element at most this number times the length of the longest row or
+/// window that an instruction of the kernel reads.
 const MOST_EVALUATIONS: f64 = 256.0;
 
 /// The number of evaluations of a value.

@@ -64,7 +64,8 @@ pub fn common<N: Copy + Sum>(id: InstrId, reads: &[(EvaluationSite, N)]) -> (Eva
     }
 }
 
-/// Adds a read if its site is not known yet, because each site computes a value once.
+/// Adds a read if `reads` does not contain the read's site yet. A second read at one site adds no
+/// evaluation, because each site computes a value once.
 pub fn add<N>(reads: &mut Vec<(EvaluationSite, N)>, read: (EvaluationSite, N)) {
     if !reads.iter().any(|(known, _)| *known == read.0) {
         reads.push(read);

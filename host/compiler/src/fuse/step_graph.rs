@@ -34,7 +34,7 @@ impl SequenceStep {
 }
 
 /// Steps with the values that connect them, in a valid order of execution. A step keeps its number
-/// when other steps are joined to it.
+/// when other steps are joined to this step.
 #[derive(Clone)]
 pub struct StepGraph {
     /// The steps by number. `None` for a step that was joined to another.
@@ -117,14 +117,14 @@ impl StepGraph {
         made.iter().flat_map(|value| self.readers(*value)).copied().collect()
     }
 
-    /// Whether two steps can be joined. Two steps can be joined if no third step is on a path
-    /// between the two.
+    /// Whether two steps can be joined. Two steps can be joined if no path from one to the other
+    /// contains a third step.
     pub fn may_join(&self, a: usize, b: usize) -> bool {
         self.may_join_within(a, b, usize::MAX)
     }
 
     /// Whether two steps can be joined, as in `may_join`. Returns false if more than `most` steps
-    /// between the two depend on the first.
+    /// depend on the earlier step and precede the later step.
     pub fn may_join_within(&self, a: usize, b: usize, most: usize) -> bool {
         let (first, last) = self.in_order(a, b);
         let behind = self.behind(first, last, most);
@@ -135,8 +135,9 @@ impl StepGraph {
         if self.position[a] < self.position[b] { (a, b) } else { (b, a) }
     }
 
-    /// Returns the steps before `last` that depend on `first`. A path between the two can only lead
-    /// through these steps. `None` if there are more than `most` of these steps.
+    /// Returns the steps before `last` that depend on `first`. A path from `first` to `last` can
+    /// lead only through steps that depend on `first`. `None` if there are more than `most` steps
+    /// to return.
     fn behind(&self, first: usize, last: usize, most: usize) -> Option<HashSet<usize>> {
         let stands_between = |step: &usize| self.position[*step] < self.position[last];
         let mut behind: HashSet<usize> = self.successors(first).into_iter().filter(stands_between).collect();
@@ -152,7 +153,7 @@ impl StepGraph {
     }
 
     /// Joins step `b` to step `a`, which becomes the kernel `merged`. Steps between `a` and `b`
-    /// that depend on the earlier of the two move after both.
+    /// move after the kernel if they depend on the earlier of `a` and `b`.
     pub fn join(&mut self, a: usize, b: usize, merged: Region) {
         let (first, last) = self.in_order(a, b);
         let behind = self.behind(first, last, usize::MAX).unwrap_or_default();
@@ -183,8 +184,8 @@ impl StepGraph {
 
     /// Replaces single steps, including the steps of the kernel's roots, by a kernel. The kernel
     /// gets the number of the last replaced step, and precedes all steps that came after that step.
-    /// Some steps between position `from` and the last replaced step may depend on the kernel.
-    /// These steps move after the kernel.
+    /// Steps between position `from` and the last replaced step move after the kernel if they
+    /// depend on the kernel.
     pub fn replace(&mut self, computation: &Computation, gone: &[InstrId], from: usize, region: Region) {
         let Some(kernel) = gone.iter().map(|id| id.index()).max_by_key(|&step| self.position[step]) else { return };
         let last = self.position[kernel];

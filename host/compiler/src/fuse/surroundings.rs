@@ -1,8 +1,8 @@
 //! Predicts a bid together with the kernels around it. Without the bid, the host may fuse some of
-//! the bid's instructions into kernels that contain further instructions. With the bid, such a
-//! kernel no longer computes a value itself, but reads the value from a buffer that the bid's
-//! kernel writes. The remaining instructions of the host's kernel move to another kernel. In this
-//! case the comparison includes all kernels from which the bid takes instructions.
+//! the bid's instructions into kernels that contain further instructions. If the bid takes some
+//! instructions of a host's kernel, the kernel's remaining instructions move to another kernel,
+//! which reads the bid's values from a buffer that the bid's kernel writes, instead of computing
+//! them. So the comparison includes all kernels from which the bid takes instructions.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -20,8 +20,9 @@ use super::region::Region;
 const MOST_INSTRUCTIONS: usize = 64;
 
 /// Returns the instructions of all kernels that would contain some of the bid's instructions if
-/// there were no bid. Includes the kernels that read the results of these kernels. `None` if the
-/// bid contains all these instructions, or if there are too many.
+/// there were no bid. Includes the instructions of the kernels that read the results of such a
+/// kernel. `None` if the bid contains all instructions of these kernels, or if there are too many
+/// instructions.
 pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &ConvexRegion) -> Option<Region> {
     let kernels_of = |id: &InstrId| alone.kernels[id.index()].iter().copied();
     let taken_from: BTreeSet<InstrId> =

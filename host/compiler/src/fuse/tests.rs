@@ -27,8 +27,8 @@ fn opcodes(computation: &Computation) -> Vec<Opcode> {
     computation.instructions.iter().map(|i| i.opcode()).filter(|o| *o != Opcode::Parameter).collect()
 }
 
-/// Prints a chain whose steps read the previous step at two indices. Computing each read again
-/// would take 2^depth evaluations.
+/// Prints a chain whose steps read the previous step at two indices. A kernel that computed the
+/// previous step again for each read would need 2^depth evaluations.
 fn sharing_chain(depth: usize) -> String {
     let mut text = String::from("HloModule m\nENTRY main { v0 = f32[100] parameter(0)\n  z = f32[] constant(0)\n");
     for step in 1..=depth {
@@ -276,8 +276,8 @@ fn rows_too_few_for_the_cores_or_too_long_for_a_cache_are_no_chain() {
 }
 
 /// A scale that is computed from several arrays. If the arrays are small, one kernel computes all
-/// sums and the scale, and merging with the sums' readers must not split this kernel. Large sums
-/// have separate kernels anyway.
+/// sums of arrays and the scale. Merging this kernel with the readers of the sums must not split
+/// the kernel. Sums of large arrays have separate kernels anyway.
 #[test]
 fn small_reductions_whose_results_meet_stay_together() {
     let found = |length: i64| {

@@ -8,8 +8,8 @@
 //!             d_x = scale s (g - dp / n - (x - mean) s^2 dq / n)
 //! ```
 //!
-//! (Ioffe and Szegedy 2015, section 3.) Computes types narrower than f32 in f32 and rounds once at
-//! the end.
+//! (Ioffe and Szegedy 2015, section 3.) The expansion computes values of types narrower than f32 in
+//! f32, and rounds each result once at the end.
 
 use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Module, Op, UnaryOp};
 use fusebox_edit::{Builder, Rewrite, rewrite};

@@ -1,5 +1,5 @@
-//! Removes operations that have no effect on a single device, and rewrites others into canonical
-//! form.
+//! Removes operations that have no effect on a single device, and rewrites other operations into
+//! canonical form.
 
 use fusebox_core::hlo::{ElementType, InstrId, Instruction, Module, Op, Opcode};
 use fusebox_edit::{Rewrite, rewrite};

@@ -1,9 +1,10 @@
 //! Folds small operations on constants.
 //!
-//! The pass does not use the reference interpreter, because tests compare the results of programs
-//! with the interpreter's. The pass does not execute kernels either, because the kernels may be for
-//! another machine. The pass folds only operations whose value is the same on all targets:
-//! operations that move elements, and those in `scalars`. All other operations stay in the program.
+//! The pass does not evaluate operations with the reference interpreter, because tests compare the
+//! results of compiled programs with the interpreter's results. The pass does not evaluate
+//! operations by executing kernels either, because the kernels may be for another machine. The pass
+//! folds only operations whose value is the same on all targets: operations that move elements, and
+//! the elementwise operations in `scalars`. The pass leaves unfolded operations in the program.
 
 mod scalars;
 #[cfg(test)]
@@ -35,8 +36,9 @@ fn fold(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
 }
 
 /// Computes the value of a small operation on constants. A `broadcast` is not folded, because later
-/// passes can simplify the operation better than an array constant. For the same reason, operations
-/// that select elements by the values of other operands are not folded.
+/// passes can simplify the operation better than an array constant. Operations that select elements
+/// by the values of other operands, such as dynamic slices, are not folded either, because later
+/// passes can simplify these operations better than an array constant.
 pub fn value(instruction: &Instruction, operands: &[Literal]) -> Option<Literal> {
     let arrays: Vec<&ArrayLiteral> = operands.iter().map(Literal::as_array).collect::<Option<_>>()?;
     let shape = instruction.shape.as_array().filter(|_| is_small(instruction))?;
@@ -68,8 +70,8 @@ fn is_small(instruction: &Instruction) -> bool {
     instruction.shape.as_array().is_some_and(|shape| shape.element_count() <= MOST_ELEMENTS)
 }
 
-/// Returns the bytes of an array that consists of elements of `from`. `source` returns, for an
-/// index in one dimension of the result, the dimension and the index in `from`.
+/// Returns the bytes of an array that consists of elements of `from`. `source` maps a dimension of
+/// the result and an index in it to a dimension of `from` and an index in that dimension.
 fn moved(from: &ArrayLiteral, to: &ArrayShape, source: impl Fn(usize, i64) -> (usize, i64)) -> Option<Vec<u8>> {
     let size = from.element_type.byte_size();
     let mut data = Vec::new();

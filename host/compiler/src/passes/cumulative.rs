@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Blelloch, "Prefix sums and their applications" (1990). If the combiner's identity is unknown,
-//! the initial value is combined more than once. XLA does this too, and HLO does not specify how
-//! often the initial value is combined.
+//! the initial value is combined more than once. XLA combines the initial value more than once,
+//! too, and HLO does not specify how often the initial value is combined.
 
 use fusebox_core::analysis::{Direction, cumulative};
 use fusebox_core::hlo::{Combiner, ComputationId, InstrId, Instruction, Module, Op, Window, WindowDim};
@@ -20,8 +20,9 @@ use crate::CompileError;
 use crate::fuse::Claims;
 use crate::roles::{Role, in_role};
 
-/// Number of elements per block that no emitter claims. Each result reads at most this many
-/// elements, in any kernel that computes elements one by one.
+/// Number of elements per block if no emitter claims the cumulative reduction of a long block. A
+/// kernel that computes the results of a block one by one reads at most this many elements for each
+/// result.
 const BLOCK: i64 = 16;
 /// Number of elements per block if an emitter claims the cumulative reduction of such a block. The
 /// pass asks emitters only about blocks of this size; if no emitter claims such a block, the pass
@@ -68,7 +69,7 @@ struct Scan<'e, 'm, 'c> {
     to_apply: ComputationId,
     dimension: usize,
     direction: Direction,
-    /// Value that pads the array, and initial value of each window.
+    /// Value with which the pass pads the array, and with which each window starts.
     neutral: InstrId,
 }
 
@@ -100,7 +101,8 @@ impl Scan<'_, '_, '_> {
         self.edit.slice_along(joined, self.dimension, 0, size)
     }
 
-    /// Combines, for each block, all blocks before it (backward: all blocks after it).
+    /// For each block, combines the totals of all blocks before it (in a backward scan: of all
+    /// blocks after it).
     fn before_each_block(&mut self, within: InstrId, dims: &[i64], [blocks, block]: [i64; 2]) -> InstrId {
         let (total, low, high) = match self.direction {
             Direction::Forward => (block - 1, 1, -1),
@@ -156,8 +158,8 @@ impl Scan<'_, '_, '_> {
         self.combine(spread, scanned)
     }
 
-    /// Whether the initial value is +0 and the identity is the float −0. The two give different
-    /// results only for sums whose terms are all −0.
+    /// Whether the initial value is +0 and the identity is the float −0. As initial values, +0 and
+    /// −0 lead to different results only for sums whose terms are all −0.
     fn is_zero_of_a_sum(&self, initial: InstrId) -> bool {
         let bytes = |id: InstrId| match &self.edit.instruction(id).op {
             Op::Constant(literal) => literal.as_array().map(|array| array.data.to_vec()),

@@ -4,9 +4,10 @@
 //! slice(add(x, y)) of one element   add(slice x, slice y)    if no instruction uses the whole sum
 //! ```
 //!
-//! The state of a small system of equations is an example. If the numbers of the state are separate
-//! scalars, one function computes each number once and keeps it in a register. If the numbers were
-//! elements of an array, each use would call a function to compute its element again.
+//! For example, a program may keep the state of a small system of equations in a small array. If
+//! the numbers of the state are separate scalars, one function computes each number once and keeps
+//! it in a register. If the numbers were elements of an array, each use would call a function to
+//! compute its element again.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -66,7 +67,8 @@ fn is_small_and_elementwise(computation: &Computation, id: InstrId) -> bool {
         && instruction.operands.iter().all(is_read)
 }
 
-/// Whether an elementwise user reads an operand at its own index.
+/// Whether an elementwise user computes each element of its result from the operand's element at
+/// the same index.
 fn reads_as_a_whole(computation: &Computation, user: InstrId, operand: InstrId) -> bool {
     dims(computation.instruction(user)) == dims(computation.instruction(operand))
 }
@@ -82,7 +84,7 @@ fn one_element(instruction: &Instruction) -> Option<ElementIndex> {
     is_one.then(|| dims.iter().map(|dim| dim.start).collect())
 }
 
-/// Replaces the arrays in `wanted` by their elements.
+/// Replaces each array by one instruction for each of the array's elements in `wanted`.
 fn scalarise(module: &mut Module, id: ComputationId, wanted: &[BTreeSet<ElementIndex>]) -> Result<(), CompileError> {
     let mut elements: HashMap<(InstrId, ElementIndex), InstrId> = HashMap::new();
     rewrite(module, id, |edit, id, instruction| {

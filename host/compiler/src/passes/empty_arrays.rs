@@ -6,7 +6,7 @@ use fusebox_edit::{Rewrite, rewrite};
 use crate::CompileError;
 
 /// Replaces every instruction that yields an empty array, except parameters, by a constant.
-/// Replaces a `reduce` of an empty array by its initial value.
+/// Replaces a `reduce` of an empty array by the initial value of the reduction.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in module.ids() {
         rewrite(module, id, |edit, _, instruction| Ok::<_, CompileError>(empty(edit, instruction)))?;

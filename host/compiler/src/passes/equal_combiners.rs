@@ -1,12 +1,13 @@
-//! Merges equal combiners, comparators and other computations on elements. Instructions that apply
-//! equal computations can then be equal, too.
+//! Merges equal combiners, comparators and other computations on elements. After the merge,
+//! instructions that differed only in the applied computation are equal.
 //!
 //! ```text
 //! reduce(x), to_apply=add_1; reduce(x), to_apply=add_2    =>    reduce(x), to_apply=add_1; reduce(x), to_apply=add_1
 //! ```
 //!
-//! Frontends write a computation for each use. Bodies of loops and branches are not merged, because
-//! a pass may change a body only if the body belongs to a single loop.
+//! Frontends write a separate computation for each instruction that applies the computation. Bodies
+//! of loops and branches are not merged, because a pass may change a body only if the body belongs
+//! to a single loop.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Properties of modules that passes need, and that they leave for later passes.
+//! Properties of modules that passes require of their input, or establish for later passes.
 
 use fusebox_core::hlo::{ArrayShape, Collective, Instruction, Module, Op, Opcode, Shape};
 
@@ -9,14 +9,14 @@ use crate::roles::Role;
 /// also produces output of this form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// No operations that exchange data with the host. Exchanges with other devices only in code
-    /// that each device executes.
+    /// No operations that exchange data with the host. Operations that exchange data with other
+    /// devices occur only in code that each device executes.
     OneDevice,
     /// No dynamic dimensions.
     StaticSizes,
     /// No `scan`, `ragged-dot`, `scaled-dot`.
     Expanded,
-    /// No calls; fusions only in sequences.
+    /// No calls, and fusions only in computations that thunks execute.
     NoCalls,
     /// No layouts, and no `bitcast`, the only operation that depends on layouts.
     RowMajor,
@@ -41,7 +41,7 @@ impl Form {
         Form::NoEmptyArrays,
     ];
 
-    /// Returns the first instruction that does not have the form.
+    /// Returns the first instruction that violates the form.
     pub fn exception<'m>(self, module: &'m Module, roles: &[Role]) -> Option<&'m Instruction> {
         let reachable = module.computations.iter().zip(roles).filter(|(_, role)| **role != Role::Unreachable);
         let mut instructions =

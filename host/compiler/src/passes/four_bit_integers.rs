@@ -2,7 +2,8 @@
 //!
 //! XLA computes an arithmetic operation on `s4` or `u4` in 8 bits and truncates the result to 4
 //! bits. If the next operation converts to the 8-bit type with the same signedness, XLA omits the
-//! truncation, and programs see the 8-bit result. The reference interpreter does the same.
+//! truncation, and programs see the 8-bit result. The reference interpreter omits the truncation in
+//! the same cases as XLA.
 
 use std::collections::HashSet;
 

@@ -10,8 +10,8 @@ use fusebox_edit::{call_order, rewrite};
 use crate::CompileError;
 use crate::roles::{Role, called_as_a_whole, fits, roles};
 
-/// Largest number of instructions that calls may add to a computation. With nested calls, this
-/// number can double at each level.
+/// Largest number of instructions that calls may add to a computation. With nested calls, the
+/// number of inlined instructions can double at each level of nesting.
 const MOST_INSTRUCTIONS: usize = 300_000;
 
 /// Inlines calls in all reachable computations. Visits callees before callers, so that each body is
@@ -36,8 +36,8 @@ pub(super) fn inlined_callee(op: &Op, caller: Role) -> Option<ComputationId> {
     }
 }
 
-/// Gives instructions without a line of the user's program the line of the call. Functions of JAX's
-/// own library have no lines.
+/// Assigns the source line of the call to each inlined instruction that has no source line.
+/// Instructions from functions of JAX's own library have no source lines.
 fn with_lines<'c>(callee: &'c Computation, call: &Instruction) -> Cow<'c, Computation> {
     fn line(it: &Instruction) -> Option<&Metadata> {
         it.extra.as_ref()?.metadata.as_ref().filter(|metadata| !metadata.source_file.is_empty())

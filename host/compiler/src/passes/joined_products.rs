@@ -1,13 +1,14 @@
-//! Merges products of one array with several others into one product.
+//! Merges the products of one array with several other arrays into one product.
 //!
 //! ```text
 //! dot(x, u), dot(x, v)    p = dot(x, concatenate(u, v)); slice p, slice p
 //! ```
 //!
-//! The joined product reads `x` once, and can use cores that each separate product leaves idle.
-//! Concatenating the other operands is a copy. The copy is hoisted out of a loop that does not
-//! change these operands. The pass compares the times that emitters predict for the separate
-//! products, and for the joined product together with its concatenation and slices.
+//! The joined product reads `x` once, and can use cores that each separate product leaves idle. The
+//! joined product requires a copy, which concatenates the other operands of the products. The copy
+//! is hoisted out of a loop that does not change the concatenated operands. The pass compares the
+//! times that emitters predict for the separate products, and for the joined product together with
+//! its concatenation and slices.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -48,13 +49,14 @@ pub(super) struct ProductGroup {
     /// Index of the common operand: 0 or 1.
     side: usize,
     products: Vec<InstrId>,
-    /// The other operands, without repetition.
+    /// The operands that the products do not have in common, without repetition.
     others: Vec<InstrId>,
-    /// Dimension in which the other operands may differ.
+    /// Dimension in which the operands in `others` may differ in length.
     differs: Option<usize>,
 }
 
-/// Returns the groups of a computation. No product is in two groups.
+/// Returns the groups of products that the pass can join in a computation. No product is in two
+/// groups.
 pub(super) fn groups(computation: &Computation) -> Vec<ProductGroup> {
     let is_early = before_products(computation);
     let users = computation.users();
@@ -129,8 +131,8 @@ impl ProductGroup {
         true
     }
 
-    /// Returns the outermost dimension along which the other operands can be concatenated, and the
-    /// corresponding dimension of the product.
+    /// Returns the outermost dimension along which the operands in `others` can be concatenated,
+    /// and the corresponding dimension of the product.
     fn along(&self, computation: &Computation) -> Option<(usize, usize)> {
         let product = computation.instruction(self.products[0]);
         let Op::Dot(dims) = &product.op else { return None };
@@ -152,8 +154,8 @@ impl ProductGroup {
         !leaves.is_empty() && self.others.iter().all(|other| leaves[other.index()])
     }
 
-    /// Returns a computation that contains only the group's products, and the group as it is in the
-    /// new computation.
+    /// Returns a computation that contains only the group's products, and the group with the ids of
+    /// the new computation.
     fn alone(&self, module: &Module, computation: &Computation) -> Result<(Computation, ProductGroup), EditError> {
         let shared = computation.instruction(self.products[0]).operands[self.side];
         let mut parameters: HashMap<InstrId, InstrId> = HashMap::new();
@@ -174,8 +176,8 @@ impl ProductGroup {
         Ok((alone, ProductGroup { side: self.side, products, others, differs: self.differs }))
     }
 
-    /// Returns a replacement for each product: a slice of the product of the common operand with
-    /// the concatenated other operands.
+    /// Returns a replacement for each product: a slice of the joined product, which multiplies the
+    /// common operand with the concatenation of the operands in `others`.
     fn write(&self, edit: &mut Rewrite) -> Option<Vec<InstrId>> {
         let old = edit.old();
         let (along, in_product) = self.along(old)?;
@@ -200,15 +202,17 @@ impl ProductGroup {
     }
 }
 
-/// Predicts the times of products by asking emitters. Caches the answer for each form of a group.
+/// Predicts the times of products by asking emitters. Caches the answer for each distinct group of
+/// products.
 struct ProductPredictor<'a, 'c> {
     claims: &'a mut Claims<'c>,
     known: HashMap<(String, bool), bool>,
 }
 
 impl ProductPredictor<'_, '_> {
-    /// Whether the joined product is predicted to take less time. If `is_free`, the concatenation
-    /// is hoisted out of the loop and its time is ignored.
+    /// Whether the joined product is predicted to save more than [`LEAST_GAIN`] of the separate
+    /// products' time. If `is_free`, the concatenation is hoisted out of the loop and its time is
+    /// ignored.
     fn is_won(
         &mut self,
         module: &Module,

@@ -1,12 +1,12 @@
-//! States how often a loop is executed, if the program counts up or down from one constant to
-//! another.
+//! Records the number of iterations of a loop that counts up or down from one constant to another.
 //!
 //! ```text
 //! while(2, x: i < 9) { (i + 3, f(x)) }     has 3 iterations: 2, 5, 8
 //! ```
 //!
-//! A GPU then need not wait for the condition of each iteration. The loop keeps its condition. The
-//! number is in the attribute `backend_config`, where XLA keeps it, too.
+//! If the number of iterations is known, a GPU need not wait for the condition of each iteration.
+//! The loop keeps its condition. The pass writes the number into the attribute `backend_config`, as
+//! XLA does.
 
 use fusebox_core::hlo::{BinaryOp, Comparison, Computation, ElementType, InstrId, Instruction, Module, Op};
 
@@ -18,8 +18,9 @@ use crate::roles::{Role, in_role};
 /// The text around the number of iterations, as XLA writes it.
 const CONFIG: [&str; 2] = ["{\"known_trip_count\":{\"n\":\"", "\"}}"];
 
-/// States the numbers of iterations of all loops. Removes a statement of the program about a loop
-/// whose number this pass does not know.
+/// Records the number of iterations of each loop for which the pass can determine this number.
+/// Removes a number that the program states for a loop, if the pass cannot determine the number of
+/// this loop.
 pub fn run(module: &mut Module) {
     for id in in_role(module, Role::Sequence) {
         let of_caller = module.computation(id);
@@ -39,7 +40,8 @@ pub fn run(module: &mut Module) {
     }
 }
 
-/// Returns the number of iterations that the pass has stated. `None` if it is not known.
+/// Returns the number of iterations that the pass has recorded for a loop. Returns `None` if the
+/// loop has no recorded number.
 pub fn stated(instruction: &Instruction) -> Option<u64> {
     let config = instruction.extra.as_ref()?.backend_config.as_ref()?;
     config.strip_prefix(CONFIG[0])?.strip_suffix(CONFIG[1])?.parse().ok()
@@ -108,7 +110,7 @@ impl Counting<'_> {
         }
     }
 
-    /// Returns the body's next value of an element of the state.
+    /// Returns the instruction of the body that computes the next value of an element of the state.
     fn next(&self, number: i64) -> Option<InstrId> {
         let root = self.body.root_instruction();
         let index = usize::try_from(number).ok().filter(|_| matches!(root.op, Op::Tuple))?;
@@ -120,7 +122,7 @@ impl Counting<'_> {
     }
 }
 
-/// Returns the value of a constant scalar. `None` if it is too large for the arithmetic here.
+/// Returns the value of a constant scalar. Returns `None` if the value is `i64::MAX` or larger.
 fn integer(instruction: &Instruction) -> Option<i64> {
     constant(instruction)?.as_array()?.as_integer().filter(|&value| value != i64::MAX)
 }
@@ -136,8 +138,9 @@ fn exchanged(direction: Comparison) -> Comparison {
     }
 }
 
-/// Returns how often `counter` satisfies a condition, one value after the other, until it does not.
-/// `None` if it never ends, or if the counter would leave the range of its type before.
+/// Returns the number of iterations of a loop whose counter begins at `start`, grows by `step`, and
+/// ends the loop with its first value that does not satisfy the condition. Returns `None` if the
+/// loop never ends, or if the counter would leave the range of its type before the loop ends.
 fn iterations(start: i64, step: i64, direction: Comparison, limit: i64, element: ElementType) -> Option<u64> {
     let (start, step, limit) = (i128::from(start), i128::from(step), i128::from(limit));
     // How far the counter goes before the first value that does not satisfy the condition.
@@ -169,7 +172,7 @@ fn iterations(start: i64, step: i64, direction: Comparison, limit: i64, element:
     }
 }
 
-/// Whether a number is a value of an integer type.
+/// Whether a number is in the range of an integer type.
 fn fits(value: i128, element: ElementType) -> bool {
     let bits = element.bits();
     let most = if element.is_signed_integer() { bits - 1 } else { bits };

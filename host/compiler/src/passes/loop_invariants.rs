@@ -6,12 +6,12 @@
 //! ```
 //!
 //! The hoisted value becomes a further element of the loop's state. Every iteration passes the
-//! value on, so the value remains in the same buffer. The pass does not hoist a value that an
-//! iteration recomputes as fast as it would read it. The pass also does not hoist a large value
-//! that is computed from small ones, because the value would need too much memory. The pass does
-//! hoist cheap concatenations, and cheap operations on a product's operands. Products are fastest
-//! if their operands are stored in the order in which the kernel reads them. If the loop executes
-//! no iteration, the work for the hoisted value is wasted.
+//! hoisted value on unchanged, so the value remains in the same buffer. The pass does not hoist a
+//! value that an iteration recomputes as fast as it would read it. The pass also does not hoist a
+//! large value that is computed from small values, because the large value would need too much
+//! memory. The pass does hoist cheap concatenations, and cheap operations on a product's operands.
+//! Products are fastest if their operands are stored in the order in which the kernel reads them.
+//! If the loop executes no iteration, the work for the hoisted value is wasted.
 
 mod operands;
 
@@ -58,7 +58,8 @@ fn is_loop(module: &Module, caller: ComputationId, id: InstrId) -> bool {
 }
 
 /// Prepares a loop whose invariants may be hoisted. Merges equal instructions, so that each value
-/// is hoisted once. Transposes operands of products where that pays off.
+/// is hoisted once. Transposes operands of products to the orders of dimensions that emitters
+/// state.
 fn prepare(module: &mut Module, caller: ComputationId, at: InstrId, claims: &mut Claims) -> Result<(), CompileError> {
     let Op::While { condition, body } = module.computation(caller).instruction(at).op else { return Ok(()) };
     if may_leave(module, condition, body) {
@@ -73,7 +74,7 @@ fn may_leave(module: &Module, condition: ComputationId, body: ComputationId) -> 
     [body, condition].iter().all(|&it| reads_only_state_elements(module.computation(it)) && calls_of(module, it) == 1)
 }
 
-/// Returns, for each body of a loop, which of its instructions may be computed before the loop.
+/// Returns, for each loop body, which of the body's instructions may be computed before the loop.
 pub fn leaving(module: &Module, device: &DeviceDescription) -> HashMap<ComputationId, Vec<bool>> {
     let mut leaving = HashMap::new();
     for caller in in_role(module, Role::Sequence) {
@@ -97,7 +98,8 @@ struct HoistingLoop {
     body: ComputationId,
     /// Instructions of the body whose values become elements of the state.
     values: Vec<InstrId>,
-    /// The values and all instructions that they depend on, in order.
+    /// The instructions in `values`, and all instructions that these values depend on, in program
+    /// order.
     hoisted: Vec<InstrId>,
 }
 
@@ -138,8 +140,8 @@ pub(super) fn reads_only_state_elements(computation: &Computation) -> bool {
         && computation.instructions.iter().filter(uses).all(|it| matches!(it.op, Op::GetTupleElement { .. }))
 }
 
-/// Returns the invariant values that the rest of the body uses. If a value is cheap to compute,
-/// returns the values that it depends on instead.
+/// Returns the invariant values to hoist, which instructions that are not invariant use. If an
+/// invariant value is not worth hoisting, returns the invariant values that it depends on instead.
 fn worth_hoisting(body: &Computation, invariant: &[bool], device: &DeviceDescription) -> Vec<InstrId> {
     let mut is_wanted = vec![false; body.instructions.len()];
     let mut is_multiplied = is_wanted.clone();
@@ -192,8 +194,8 @@ fn is_long(body: &Computation, id: InstrId) -> bool {
             || takes() >= cost::ROUND_TRIP * cost::first_array(instruction).map_or(0.0, count))
 }
 
-/// Whether the value is a concatenation, or an operand of a product whose elements must be computed
-/// or copied. Slices need no copy.
+/// Whether the value is a concatenation, or is an operand of a product and its elements must be
+/// computed or copied. A product reads slices without a copy.
 fn is_put_together(body: &Computation, id: InstrId, is_multiplied: bool) -> bool {
     match body.instruction(id).op {
         Op::Concatenate { .. } => true,
@@ -256,8 +258,8 @@ fn before_loop(edit: &mut Rewrite, instruction: &Instruction, it: &HoistingLoop)
 }
 
 /// Returns a copy of a loop's condition or body that reads these values from the state and passes
-/// them on. The values are the last elements of the state. The other elements keep their indices
-/// and shapes.
+/// them on. The hoisted values are the last elements of the state. All other elements of the state
+/// keep their indices and shapes.
 fn passing_on(module: &Module, old: &Computation, state: Shape, values: &[InstrId]) -> Result<Rewritten, EditError> {
     let first = state.as_tuple().map_or(0, <[Shape]>::len) - values.len();
     let mut edit = Rewrite::with_state(module, old, state);

@@ -5,9 +5,11 @@
 //! while(s: (n, x)) { (n + 1, x * k) }
 //! ```
 //!
-//! An element that every iteration passes on has its initial value after the loop. If the initial
-//! value is a constant, the body and the condition get a copy of the constant. An element is
-//! removed if no instruction reads it after the loop and only its own next value depends on it.
+//! An element of the state that every iteration passes on unchanged still has its initial value
+//! after the loop. If an element that every iteration passes on starts as a constant, the pass
+//! removes the element, and copies the constant into the body and the condition. The pass also
+//! removes an element that no instruction reads after the loop, if only the element's own next
+//! value depends on the element.
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op};
 use fusebox_edit::{EditError, Rewrite, Rewritten, rewrite};
@@ -45,7 +47,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 enum ElementFate {
     /// The element is kept, and has this number in the new state.
     Kept(usize),
-    /// The element is a constant, which this instruction of the caller computes.
+    /// The element is removed, because its value is a constant, which this instruction of the
+    /// caller computes.
     Constant(InstrId),
     /// The element is removed, because no instruction needs it.
     Gone,
@@ -101,7 +104,7 @@ impl ShrinkableLoop {
         Some(ShrinkableLoop { at, condition, body, fates, passed_on, live })
     }
 
-    /// Returns the elements that are kept.
+    /// Selects the elements that the new state keeps.
     fn kept(&self, elements: &[InstrId]) -> Vec<InstrId> {
         let kept = elements.iter().zip(&self.fates).filter(|(_, fate)| matches!(fate, ElementFate::Kept(_)));
         kept.map(|(&element, _)| element).collect()
@@ -121,8 +124,9 @@ fn is_constant(caller: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Returns, for each element of a loop's result, whether an instruction needs it. Elements that
-/// every iteration passes on are not needed, because users can read the initial value instead.
+/// Returns, for each element of a loop's result, whether an instruction outside of the loop needs
+/// the element. Elements that every iteration passes on are not needed, because users can read the
+/// initial value instead.
 fn needed_outside(caller: &Computation, users: &[Vec<InstrId>], at: InstrId, passed_on: &[bool]) -> Vec<bool> {
     let mut is_needed = vec![caller.root == at; passed_on.len()];
     for &user in &users[at.index()] {
@@ -138,7 +142,7 @@ fn needed_outside(caller: &Computation, users: &[Vec<InstrId>], at: InstrId, pas
 }
 
 /// Returns, for each instruction of a body, whether needed elements of the next state depend on it.
-/// Also marks, in `is_needed`, the elements that these instructions read.
+/// Also marks, in `is_needed`, the elements of the state that needed instructions read.
 fn live(body: &Computation, effects: &SideEffects, is_needed: &mut [bool]) -> Vec<bool> {
     let root = body.instruction(body.root);
     let mut live: Vec<bool> = body.instructions.iter().map(|it| effects.has(it)).collect();
@@ -204,7 +208,7 @@ fn with_less_state(
     edit.finish()
 }
 
-/// Duplicates a constant of the caller, or a broadcast of one.
+/// Duplicates a constant of the caller, or a broadcast of a constant.
 fn duplicated_constant(edit: &mut Rewrite, caller: &Computation, id: InstrId) -> InstrId {
     let instruction = caller.instruction(id);
     let operands = instruction.operands.iter().map(|&operand| duplicated_constant(edit, caller, operand)).collect();

@@ -1,6 +1,6 @@
-//! Replaces manual computations, in which every device computes with its own parts of arrays, by
-//! one custom call each. Removes annotations of shardings, because all other code runs once, on
-//! whole arrays.
+//! Replaces each manual computation, in which every device computes with its own parts of arrays,
+//! by one custom call. Removes sharding annotations, because code outside of manual computations
+//! runs once, on whole arrays.
 //!
 //! ```text
 //! p = GlobalToLocalShape(x), q = call(p), y = LocalToGlobalShape(q)
@@ -19,11 +19,12 @@ use fusebox_edit::{Builder, Rewrite, rewrite};
 
 use crate::CompileError;
 
-/// Annotations that do not change their operand.
+/// Targets of custom calls that annotate their operand and return it unchanged.
 const ANNOTATIONS: [&str; 3] = ["Sharding", "xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier"];
-/// An annotation without result.
+/// Target of a custom call that is an annotation without result.
 const GROUP: &str = "xla.sdy.ShardingGroup";
-/// The forms of the operands and results of a manual computation without meshes.
+/// Targets of the custom calls that divide the operands and join the results of a manual
+/// computation without a mesh.
 const WITHOUT_MESH: [&str; 2] = ["SPMDFullToShardShape", "SPMDShardToFullShape"];
 
 /// Rewrites a module that has several partitions, or a mesh.
@@ -44,12 +45,13 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     sums.into_iter().try_for_each(|(body, manual)| with_sums(module, body, &manual))
 }
 
-/// Manual computations with values that are parts of a sum on several devices, each with the
-/// computation of its devices.
+/// Manual computations with operands or results that are partial sums on several devices, each with
+/// the computation that the devices execute.
 type Sums = Vec<(ComputationId, ManualComputation)>;
 
-/// Rewrites the computation of devices so that no value is a part of a sum: an operand is zero on
-/// all but the first device of a sum, and the devices add a result.
+/// Rewrites the computation that devices execute so that no operand or result is a partial sum. An
+/// operand that is a partial sum becomes zero on all devices except the first one along the summed
+/// axes. A result that is a partial sum is added up by an all-reduce.
 fn with_sums(module: &mut Module, body: ComputationId, manual: &ManualComputation) -> Result<(), CompileError> {
     rewrite(module, body, |edit, id, instruction| {
         let old = edit.old();
@@ -81,7 +83,7 @@ fn with_sums(module: &mut Module, body: ComputationId, manual: &ManualComputatio
     })
 }
 
-/// Returns the numbers of axes of a mesh. Parts of axes are not supported here.
+/// Returns the numbers of these axes in the mesh. Returns an error for a part of an axis.
 fn numbers(module: &Module, manual: &ManualComputation, axes: &[MeshAxis]) -> Result<Vec<usize>, CompileError> {
     let number = |axis: &MeshAxis| match axis.part {
         None => manual.mesh.axis(&axis.name),
@@ -90,7 +92,7 @@ fn numbers(module: &Module, manual: &ManualComputation, axes: &[MeshAxis]) -> Re
     axes.iter().map(|axis| number(axis).map_err(|message| malformed(module, message))).collect()
 }
 
-/// Adds the comparison whether a device is the first one along some axes.
+/// Adds instructions that compute whether a device is the first one along these axes of the mesh.
 fn is_first(edit: &mut Rewrite, manual: &ManualComputation, axes: &[MeshAxis]) -> Result<InstrId, CompileError> {
     let numbers = numbers(edit.module(), manual, axes)?;
     let device = edit.add(Op::PartitionId, []);
@@ -107,7 +109,8 @@ fn is_first(edit: &mut Rewrite, manual: &ManualComputation, axes: &[MeshAxis]) -
     Ok(edit.add(Op::Compare { direction: Comparison::Eq, order: None }, [sum, zero]))
 }
 
-/// Adds the sum of a result over the devices along the axes that its sharding names.
+/// Adds an all-reduce that sums a result over the devices along the axes that the result's sharding
+/// names as unreduced.
 fn sum(edit: &mut Rewrite, manual: &ManualComputation, number: usize, value: InstrId) -> Result<InstrId, CompileError> {
     let axes = manual.outputs.get(number).map_or(&[][..], |it| &it.unreduced);
     let Some(array) = edit.array(value).cloned().filter(|_| !axes.is_empty()) else { return Ok(value) };
@@ -146,7 +149,7 @@ fn target(instruction: &Instruction) -> Option<&str> {
     }
 }
 
-/// Whether a call is that of a computation for each device.
+/// Whether an instruction calls the computation that each device executes.
 fn is_call_of_body(module: &Module, instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Call { to_apply } => module.computation(to_apply).name.starts_with(ManualComputation::BODY),
@@ -190,7 +193,7 @@ fn replaced(
     }
 }
 
-/// Replaces the call of a computation for each device by a custom call on whole arrays.
+/// Replaces the call of the computation that each device executes by a custom call on whole arrays.
 fn on_devices(
     edit: &mut Rewrite,
     id: InstrId,
@@ -252,7 +255,8 @@ fn frontend_attributes(instruction: &Instruction) -> BTreeMap<String, String> {
     instruction.extra.as_ref().map(|extra| extra.frontend_attributes.clone()).unwrap_or_default()
 }
 
-/// Returns the instruction that computes a value, or the tuple that contains it.
+/// Returns the instruction that computes a value. For an element of a tuple, returns the
+/// instruction that computes the tuple.
 fn produced_by(computation: &Computation, id: InstrId) -> &Instruction {
     match computation.instruction(id) {
         Instruction { op: Op::GetTupleElement { .. }, operands, .. } => computation.instruction(operands[0]),

@@ -1,11 +1,12 @@
-//! Rewrites HLO to simpler HLO. Each pass has a separate file. A pass states the [`Form`]s that it
-//! needs and leaves. After all passes, the module is in the form that fusion expects:
+//! Rewrites HLO to simpler HLO. Each pass has a separate file. A pass states the [`Form`]s that its
+//! input must have, and the [`Form`]s that its output has. After all passes, the module is in the
+//! form that fusion expects:
 //!
 //! * no `ragged-dot`, `scaled-dot`, `scan`
 //! * no `call`, `bitcast`, `copy`, `opt-barrier`; fusions only at the top level
 //! * every array row-major, no layouts, no dynamic sizes
-//! * no instruction without elements except constants
-//! * no reshapes, broadcasts or transposes in a row
+//! * no instruction with an empty result, except parameters and constants
+//! * no consecutive reshapes, broadcasts or transposes
 //! * no common subexpressions, no dead code
 
 mod batch_norm;
@@ -66,7 +67,7 @@ pub struct Pass {
     pub about: &'static str,
     /// Whether later passes and phases work without this pass.
     pub is_optional: bool,
-    /// Forms that the module must have. After the pass, the module has these forms, too.
+    /// Forms that the module must have. The module still has the needed forms after the pass.
     pub needs: &'static [Form],
     /// Forms that the module has after the pass.
     pub leaves: &'static [Form],
@@ -74,7 +75,7 @@ pub struct Pass {
     run: PassFunction,
 }
 
-/// Returns the forms of a module up to this one, in the order in which passes establish them.
+/// Returns all forms of a module up to `last`, in the order in which passes establish them.
 const fn up_to(last: Form) -> &'static [Form] {
     Form::ALL.split_at(last as usize + 1).0
 }

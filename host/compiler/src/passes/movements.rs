@@ -15,7 +15,7 @@ use fusebox_edit::{Rewrite, rewrite};
 
 use crate::CompileError;
 
-/// Applies these rules in all computations, to operands before their users.
+/// Applies the merging rules in all computations, to operands before their users.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in module.ids() {
         rewrite(module, id, |edit, _, instruction| {

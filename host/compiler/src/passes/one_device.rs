@@ -1,5 +1,6 @@
 //! Replaces operations that exchange data between devices by the values that these operations have
-//! on a single device. Also replaces operations that are split into a start half and a done half.
+//! on a single device. Also replaces asynchronous operations, which are split into a start half and
+//! a done half.
 //!
 //! ```text
 //! all-reduce(x), all-gather(x), …        x: there is no other device
@@ -69,7 +70,8 @@ fn alone(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
     }
 }
 
-/// Whether no other device takes part, and this device receives the data that it sends.
+/// Whether no other device takes part in an operation, and this device receives the data that it
+/// sends.
 fn is_on_one_device(attributes: &[(String, String)]) -> bool {
     attributes.iter().all(|(name, value)| {
         let value: String = value.chars().filter(|c| !c.is_whitespace()).collect();

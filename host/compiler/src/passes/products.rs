@@ -31,8 +31,9 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Replaces a product without sums by an elementwise multiplication. Leaves a product with a
-/// prescribed algorithm to emitters that know the algorithm.
+/// Replaces a product by an elementwise multiplication if its contracted dimensions have one
+/// element. Does not replace a product with a prescribed algorithm, which only emitters that know
+/// the algorithm compute.
 fn outer(edit: &mut Rewrite, instruction: &Instruction, dims: &DotDims) -> Option<InstrId> {
     let operands = edit.operands(instruction);
     let left = edit.array(operands[0])?;
@@ -81,8 +82,9 @@ fn of_transposed(edit: &mut Rewrite, instruction: &Instruction, dims: &DotDims) 
     (sources != operands).then(|| edit.add_shaped(Op::Dot(dims), instruction.shape.clone(), sources))
 }
 
-/// Returns the array before the transpose, and renumbers the operand's dimensions to match. Returns
-/// the operand itself if the transpose changes the order of rows or columns of the product.
+/// Returns the array that the operand transposes, and renumbers the batch and contracted dimensions
+/// to match. Returns the operand itself if the transpose changes the order of rows or columns of
+/// the product.
 fn untransposed(edit: &Builder, operand: InstrId, batch: &mut [i64], summed: &mut [i64]) -> InstrId {
     let instruction = edit.instruction(operand);
     let Op::Transpose { permutation } = &instruction.op else { return operand };

@@ -10,7 +10,7 @@ use fusebox_routines::RESULT_LAYOUTS;
 
 use crate::CompileError;
 
-/// The version of calls whose configuration is a dictionary of attributes.
+/// API version of custom calls whose backend configuration is a dictionary of attributes.
 const TYPED: &str = "API_VERSION_TYPED_FFI";
 
 /// Expands bitcasts and drops layouts.
@@ -31,9 +31,9 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Adds an attribute with the layouts of a call's results, if one of them is not row-major. A
-/// foreign function writes its results in these layouts, and the routine that calls it converts
-/// them.
+/// Adds an attribute with the layouts of a custom call's results, if one of the results is not
+/// row-major. A foreign function writes its results in the stated layouts, and the routine that
+/// calls the function converts the results.
 fn keep_result_layouts(instruction: &mut Instruction) {
     let Op::CustomCall(call) = &instruction.op else { return };
     let arrays: Vec<&ArrayShape> = instruction.shape.leaves().into_iter().filter_map(Shape::as_array).collect();

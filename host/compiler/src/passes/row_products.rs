@@ -1,6 +1,6 @@
 //! Computes the product of a row and a row-major matrix as sums along columns, if the emitter that
-//! claims the product states that this is faster. The kernel of the sums reads each element of the
-//! matrix once, in memory order.
+//! claims the product states that the sums are faster than the product. The kernel of the sums
+//! reads each element of the matrix once, in memory order.
 //!
 //! ```text
 //! r = f32[1,n] dot(f32[1,k] a, f32[k,n] b)    =>    p = f32[k,n] multiply(broadcast(a), b)
@@ -17,8 +17,8 @@ use crate::CompileError;
 use crate::fuse::Claims;
 use crate::roles::{Role, in_role};
 
-/// Element types of the products that are rewritten. Products and sums are rounded to this type, so
-/// narrower types would lose precision.
+/// Element types of the products that are rewritten. The rewritten multiplications and sums round
+/// to the element type of the product, so types narrower than `f32` would lose precision.
 const TYPES: [ElementType; 2] = [ElementType::F32, ElementType::F64];
 
 /// Rewrites the products that thunks execute.
@@ -41,7 +41,7 @@ pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError>
 
 /// A product of one row and a matrix.
 struct RowProduct<'a> {
-    /// The matrix: first the contracted dimensions, then the columns.
+    /// The matrix, with the contracted dimensions first and the columns last.
     matrix: &'a ArrayShape,
     result: &'a ArrayShape,
     /// Number of the matrix' contracted dimensions.
@@ -64,7 +64,7 @@ impl<'a> RowProduct<'a> {
 }
 
 /// Whether the product has no batches and no prescribed algorithm, and contracts the first
-/// dimensions of the matrix, in their order in the row.
+/// dimensions of the matrix, in the order in which the row contains them.
 fn is_plain(dims: &DotDims) -> bool {
     let first = 0..dims.rhs_contracting.len() as i64;
     dims.lhs_batch.is_empty()

@@ -1,5 +1,6 @@
-//! Expands `select-and-scatter`: first the selected index of each window (`reduce-window`), then a
-//! comparison and a combination for each window that covers an element.
+//! Expands `select-and-scatter` in two steps. First, a `reduce-window` computes the index that each
+//! window selects. Then, for each window that covers an element, a comparison and a combination
+//! update the element.
 //!
 //! ```text
 //! r = select-and-scatter(x, s, init)  =>  at = reduce-window(x, iota), indices that the windows select
@@ -8,10 +9,11 @@
 //! ```
 //!
 //! In one dimension, with `k` elements in a window and a stride of `d`, at most `ceil(k / d)`
-//! windows cover an element. The last of these windows has number `floor((element + padding) / d)`,
-//! and the others directly precede it. The expansion therefore repeats each entry of `at` and `s`
-//! `d` times, so that an element and the last window over it have the same index. For each earlier
-//! window, the expansion shifts the entries by one window.
+//! windows cover an element. The last window that covers an element has number
+//! `floor((element + padding) / d)`, and the other windows that cover the element directly precede
+//! it. The expansion therefore repeats each entry of `at` and `s` `d` times, so that an element and
+//! the last window over it have the same index. For each earlier window, the expansion shifts the
+//! entries by one window.
 
 use fusebox_core::hlo::{
     ArrayShape, BinaryOp, Combiner, Comparison, Computation, ComputationId, ElementType, InstrId, Instruction, Module,
@@ -51,10 +53,10 @@ pub struct ValidityMasks {
     pub windows: Option<InstrId>,
 }
 
-/// Returns the replacement of a `select-and-scatter`. Returns `None` for other instructions. Also
-/// returns `None` if the windows are dilated, or if the stride exceeds the number of elements.
-/// `None` too if too many windows cover an element, or if the scatter's combiner is not one
-/// operation.
+/// Returns the replacement of a `select-and-scatter`. Returns `None` for instructions other than
+/// `select-and-scatter`. Also returns `None` if the windows are dilated, or if the stride exceeds
+/// the number of elements. Also returns `None` if more than `MOST` windows cover an element, or if
+/// the scatter's combiner is not a single operation.
 pub fn in_two_steps(edit: &mut Rewrite, instruction: &Instruction, valid: ValidityMasks) -> Option<InstrId> {
     let operands = edit.operands(instruction).try_into().ok()?;
     Some(SelectAndScatter::of(edit, instruction, valid)?.in_two_steps(edit, operands))
@@ -132,8 +134,8 @@ impl<'m> SelectAndScatter<'m> {
     }
 
     /// Returns the windows that cover an element, in the order of the source. Each window is
-    /// described by its distance from the last of these windows along each dimension. A distance is
-    /// a number of windows.
+    /// described by its distance, as a number of windows along each dimension, from the last window
+    /// that covers the element.
     fn windows_further_back(&self) -> Vec<Vec<i64>> {
         let mut all = vec![Vec::new()];
         for dim in &self.window.dims {
@@ -146,8 +148,9 @@ impl<'m> SelectAndScatter<'m> {
         all
     }
 
-    /// Returns, for each element, the entry of one window that covers it: the window that is `back`
-    /// windows before the last window. Returns `fill` where this window does not exist.
+    /// Returns, for each element, the entry of one window that covers it: the window that lies
+    /// `back` windows before the last window that covers the element. Returns `fill` for an element
+    /// for which no such window exists.
     fn lying_over(&self, edit: &mut Builder, of_windows: InstrId, fill: InstrId, back: &[i64]) -> InstrId {
         let dims = self.window.dims.iter().zip(back).zip(self.source.dims.iter().zip(&self.array.dims));
         let lines: Vec<WindowExpansion> = dims
@@ -164,7 +167,7 @@ impl<'m> SelectAndScatter<'m> {
     }
 }
 
-/// Sets positions to `nowhere` where they are not valid.
+/// Sets each position for which `valid` is false to `nowhere`.
 fn where_valid(edit: &mut Builder, valid: Option<InstrId>, places: InstrId, nowhere: InstrId) -> InstrId {
     let Some(valid) = valid else { return places };
     let dims = edit.dims(places);
@@ -213,8 +216,9 @@ fn windows_over(dim: &WindowDim) -> i64 {
     dim.size.saturating_add(dim.stride - 1) / dim.stride.max(1)
 }
 
-/// Writes a combiner of two elements with their positions. The combiner returns the first element
-/// if this element exists and `select` prefers it, or if the second element does not exist.
+/// Builds a combiner of two elements with their positions. The combiner returns the first element
+/// if this element exists, and if `select` prefers it or the second element does not exist; in all
+/// other cases the combiner returns the second element.
 fn selecting_combiner(edit: &mut Builder, select: &Computation, scalars: [Shape; 4], may_be_missing: bool) -> InstrId {
     let [a, at_a, b, at_b] = scalars.map(|scalar| edit.parameter(scalar));
     let first = edit.filled_like(at_a, 0.0);

@@ -5,9 +5,10 @@
 //! ```
 //!
 //! Without this expansion, the program calls a routine for each system. A loop that contains a call
-//! of a routine cannot be compiled to one function. As arithmetic, a system of a few equations
-//! takes less time than the call and is fused with its producers and consumers. A batch of systems
-//! is vectorised. A system that an emitter claims is a kernel without a call, and is not expanded.
+//! of a routine cannot be compiled to one function. If a system of a few equations is expanded to
+//! arithmetic, it takes less time than the call of a routine, and is fused with its producers and
+//! consumers. The arithmetic of a batch of systems is vectorised. The pass does not expand a system
+//! that an emitter claims, because the emitter's kernel solves the system without a call.
 
 use fusebox_core::hlo::{BinaryOp, InstrId, Instruction, Module, SliceDim};
 use fusebox_edit::{Builder, Rewrite, rewrite};
@@ -46,7 +47,8 @@ struct SmallSystem {
 }
 
 impl SmallSystem {
-    /// Returns the system that an instruction solves, if the system is real and has few equations.
+    /// Returns the system that an instruction solves, if the system has few equations, and its
+    /// elements are floats of at least 32 bits.
     fn of(edit: &Rewrite, instruction: &Instruction) -> Option<SmallSystem> {
         let attributes = TriangularSystem::of(instruction).ok()?;
         let [a, b] = edit.operands(instruction)[..] else { return None };

@@ -1,6 +1,7 @@
 //! Divides reductions into two steps. A kernel with few results may not keep the device busy, so
 //! the first step reduces several parts of each result. The emitter that claims a reduction states
-//! the parts that it wants. The pass divides the reduction if this pays for a second kernel.
+//! the parts that it wants. The pass divides a reduction if the saved time exceeds the time of a
+//! second kernel.
 //!
 //! ```text
 //! r = reduce(x[n], init)    =>    p = reduce(reshape x[parts, n / parts], identity) over the minor dimension
@@ -38,8 +39,8 @@ const LEAST_PART: i64 = 1 << 14;
 /// about the time of two launches.
 const LEAST_SPLIT: i64 = 1 << 16;
 /// Largest number of elements that a reduction or a product may combine in order to be fused into
-/// another reduction. The fused operation is then a part of that reduction's arithmetic per
-/// element. Longer reductions and products are separate kernels.
+/// another reduction. The arithmetic of the fused operation then counts as arithmetic per element
+/// of the reduction into which it is fused. Longer reductions and products are separate kernels.
 const MOST_STEPS: f64 = 8.0;
 /// Largest number of instructions before a reduction that the cost estimate visits.
 const MOST_IN_FRONT: usize = 256;
@@ -86,8 +87,9 @@ fn identity(module: &Module, combiner: ComputationId, operands: usize) -> Option
 }
 
 /// Returns the time to compute and reduce one element, as a multiple of the time to read an
-/// element, in which a kernel computes `hidden` bytes of arithmetic. Includes only operations that
-/// the reduction's loop would compute, because only the reduction uses their results.
+/// element. While a kernel reads one element, it can compute `hidden` bytes of arithmetic. The time
+/// includes only operations that the reduction's loop would compute, because only the reduction
+/// uses their results.
 fn work_per_element(
     computation: &Computation,
     users: &[Vec<InstrId>],
@@ -127,10 +129,11 @@ fn parts(shape: &ArrayShape, reduced: &[i64], work: f64, wanted: &Parts) -> Opti
     (parts > 1).then_some(parts)
 }
 
-/// How the dimensions of a reduction are cut.
+/// How the pass divides the dimensions of a reduction between the two steps.
 #[derive(Clone)]
 struct ReductionSplit {
-    /// Reduced dimensions that the first step keeps.
+    /// Reduced dimensions that the first step keeps whole, so that only the second step reduces
+    /// them.
     whole: Vec<i64>,
     /// The dimension that is cut into `parts` of `length`, if any. The last part is padded.
     cut: Option<DimensionSplit>,
@@ -147,7 +150,8 @@ struct DimensionSplit {
 
 impl ReductionSplit {
     /// Keeps whole dimensions for the second step, beginning with the most major one, while the
-    /// product of their sizes is at most the number of parts. Then cuts one dimension.
+    /// product of their sizes is at most the wanted number of parts. Then cuts the next dimension
+    /// into parts.
     fn of(shape: &ArrayShape, reduced: &[i64], wanted: i64, may_pad: bool) -> Option<ReductionSplit> {
         let mut reduced = reduced.to_vec();
         reduced.sort_unstable();
@@ -167,8 +171,8 @@ impl ReductionSplit {
     }
 
     /// Leaves the dimensions in `second` to the second step, unless the first step would then have
-    /// nothing to reduce. The first step has nothing to reduce if it keeps all other dimensions, or
-    /// if one of `second` is cut.
+    /// nothing to reduce. The first step has nothing to reduce if it keeps all dimensions that are
+    /// not in `second`, or if it cuts a dimension in `second`.
     fn with_second(split: Option<ReductionSplit>, reduced: &[i64], second: &[i64]) -> Option<ReductionSplit> {
         let mut divided = split.clone().unwrap_or_else(|| ReductionSplit::of_nothing(reduced));
         let is_of_others = |d: i64| !second.contains(&d) && !divided.whole.contains(&d);
@@ -241,7 +245,8 @@ impl ReductionSplit {
 
 impl DimensionSplit {
     /// Cuts a dimension into a number of parts that divides its size and is close to `wanted`. If
-    /// there is no such number and `may_pad` holds, pads the dimension.
+    /// no number of parts close to `wanted` divides the size, and `may_pad` holds, pads the
+    /// dimension.
     fn of(dimension: i64, size: i64, wanted: i64, may_pad: bool) -> Option<DimensionSplit> {
         if wanted < 2 {
             return None;

@@ -1,5 +1,5 @@
-//! Refuses all instructions that fusebox does not compile. Reports all these instructions at once,
-//! before any other work.
+//! Refuses all instructions that fusebox does not compile. Reports all unsupported instructions at
+//! once, before later passes rewrite the module.
 
 use fusebox_core::hlo::{Collective, Diagnostic, Instruction, Module, Op, Opcode};
 

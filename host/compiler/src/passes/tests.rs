@@ -216,8 +216,8 @@ ENTRY main { x = s32[2,3,4,5] parameter(0)
     assert_eq!(value(&before), value(&after));
 }
 
-/// The common operand is on either side. There are batches, several free dimensions, and parts of
-/// different lengths.
+/// The common operand is the left operand of some products, and the right operand of others. The
+/// products have batches, several free dimensions, and parts of different lengths.
 #[test]
 fn joined_products_give_the_same() {
     let dims = |left: i64, right: i64| {
@@ -256,8 +256,8 @@ fn joined_products_give_the_same() {
 }
 
 /// Evaluates the test files of `simplify` on zeros of both signs, infinities and extremes. The
-/// results must be equal to the last bit. Quotients by reciprocals are excluded, because they round
-/// less often.
+/// results must be equal to the last bit. The test file of quotients by reciprocals is excluded,
+/// because the rewritten quotients round less often.
 #[test]
 fn what_is_simplified_gives_the_same_bits() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests/passes");
@@ -289,7 +289,8 @@ fn extremes(element_type: ElementType, dims: &[i64]) -> Literal {
     Literal::Array(ArrayLiteral { element_type, dims: dims.to_vec(), data: data.into() })
 }
 
-/// No earlier check compares these shapes, so the passes must refuse them at the instruction.
+/// No check before the passes compares the shapes in these modules, so the passes must report the
+/// error at the instruction with the wrong shape.
 #[test]
 fn shapes_that_do_not_fit_are_refused_at_their_instruction() {
     let start = "s = ((f32[4]), f32[4], s32[]) async-start(x), calls=shorter\n ROOT r = f32[4] async-done(s)";

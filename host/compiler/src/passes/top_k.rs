@@ -29,7 +29,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// The part of a sort that is used.
+/// The first elements of a sort, if the program uses no other elements.
 struct SortPrefix {
     k: i64,
     largest: bool,
@@ -67,7 +67,8 @@ fn by_top_k(
     }
 }
 
-/// Returns the used part of a sort that can be replaced. `None` for all other instructions.
+/// For a sort that `topk` can replace, returns the first elements, which the program uses. Returns
+/// `None` for all other instructions.
 fn first_elements(
     module: &Module,
     computation: &Computation,
@@ -114,8 +115,8 @@ fn is_position(computation: &Computation, id: InstrId, last: usize) -> bool {
     }
 }
 
-/// Returns the size of a slice along the last dimension. `None` if the slice does not begin at the
-/// first element there, or does not take all elements along the other dimensions.
+/// Returns the size of a slice along the last dimension. Returns `None` if the slice has a stride,
+/// does not begin at index 0, or omits elements along another dimension.
 fn length_of_first(computation: &Computation, id: InstrId, last: usize) -> Option<i64> {
     let instruction = computation.instruction(id);
     let Op::Slice { dims } = &instruction.op else { return None };
@@ -126,8 +127,8 @@ fn length_of_first(computation: &Computation, id: InstrId, last: usize) -> Optio
 }
 
 /// Whether a sort puts the largest elements of the first operand first (true) or the smallest
-/// (false). `None` if the order differs from the order of `topk`. In IEEE order, zeros of both
-/// signs tie. Only an unstable sort may order these zeros as `topk` does.
+/// (false). `None` if the order differs from the order of `topk`. In IEEE order, +0 and −0 are
+/// equal. Only an unstable sort may order these zeros as `topk` does.
 fn is_descending(comparator: &Computation, ty: ElementType, is_stable: bool) -> Option<bool> {
     let root = comparator.root_instruction();
     let &Op::Compare { direction, order } = &root.op else { return None };

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The conversions are fused into the reduction's kernel. If the reduction is split, its partial
-//! results are `f32`, too. Reductions of windows are rewritten in the same way. Maxima and minima
-//! are not rewritten, because they do not round.
+//! results are `f32`, too. The pass rewrites a `reduce-window` as it rewrites a `reduce`. Maxima
+//! and minima are not rewritten, because they do not round.
 
 use fusebox_core::hlo::{BinaryOp, Combiner, Computation, ElementType, InstrId, Instruction, Module, Op};
 use fusebox_edit::{Rewrite, rewrite};

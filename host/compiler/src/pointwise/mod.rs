@@ -1,10 +1,11 @@
 //! Finds kernels that may write an output in-place into a parameter.
 //!
 //! Writing in-place requires that each read of an element of the parameter precedes the write of
-//! the output's element at the same index. The write follows in the same iteration, or in a later
-//! loop with the same iterations. For example, one loop reads a row, and a later loop writes the
-//! row. The check inspects the kernel's operations, so it works for all emitters. The kernel is
-//! then rewritten to read the output itself, whose initial value is the parameter's (see
+//! the output's element at the same index. The write may follow the read in the same iteration, or
+//! in a later loop with the same iterations. For example, one loop reads a row, and a later loop
+//! writes the row. The check inspects the kernel's operations, so it works for all emitters. The
+//! compiler then rewrites the kernel to read the output instead of the parameter. The output's
+//! initial value is the parameter's value (see
 //! [`OutputPlan::initial`](fusebox_core::emitter::OutputPlan)).
 
 mod definitions;
@@ -66,8 +67,8 @@ pub fn write_in_place(kernel: &mut Selected, InPlacePair { parameter, output }: 
     (plan.mode, plan.initial) = (WriteMode::InPlace, Some(parameter as u32));
 }
 
-/// Whether a kernel uses a parameter. A parameter that an output replaces in-place is not used: the
-/// kernel reads the output.
+/// Whether a kernel uses a parameter. A kernel does not use a parameter that an output replaces
+/// in-place, because the kernel reads the output instead.
 pub fn uses_parameter(kernel: &Selected, parameter: usize) -> bool {
     let entry = entry(&kernel.functions, &kernel.unit.fusion.name);
     entry.is_none_or(|it| it.body.arguments.get(parameter).is_none_or(|&argument| uses(&it.body, argument) > 0))
@@ -77,7 +78,7 @@ pub fn entry<'f>(functions: &'f [Function], name: &str) -> Option<&'f Function> 
     functions.iter().find(|function| function.name == name)
 }
 
-/// Returns the values that are an output at some point: the kernel's argument, the result of each
+/// Returns all SSA values that represent an output: the kernel's argument, the result of each
 /// insertion, and the values that loops and branches carry.
 fn output_aliases(entry: &Function, output: Value) -> HashSet<Value> {
     let mut links: HashMap<Value, Vec<Value>> = HashMap::new();

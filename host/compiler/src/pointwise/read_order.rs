@@ -20,14 +20,14 @@ const MOST_TRIED: usize = 6;
 pub struct ReadOrderCheck<'f> {
     functions: &'f [Function],
     entry: &'f Function,
-    /// The values that are the output at some point.
+    /// All SSA values that represent the output.
     output: HashSet<Value>,
     definitions: &'f ValueDefinitions<'f>,
 }
 
 impl<'f> ReadOrderCheck<'f> {
-    /// Creates a check for a kernel whose entry function is `entry`. `output` are the values that
-    /// are the output at some point. `definitions` are the definitions of the entry's values.
+    /// Creates a check for a kernel whose entry function is `entry`. `output` contains all SSA
+    /// values that represent the output. `definitions` are the definitions of the entry's values.
     pub fn new(
         functions: &'f [Function],
         entry: &'f Function,
@@ -38,8 +38,8 @@ impl<'f> ReadOrderCheck<'f> {
     }
 
     /// Whether, after each read of a parameter, a region around the read inserts the output's
-    /// elements at the same index. Since no element is written twice, each element is then read
-    /// before it is written.
+    /// elements at the same index. Because the kernel writes no element twice, an insertion after
+    /// each read implies that the kernel reads each element before it writes the element.
     pub fn precede_writes(&self, parameter: Value) -> bool {
         self.left_over(&self.entry.body, parameter).is_empty()
     }
@@ -108,8 +108,8 @@ impl<'f> ReadOrderCheck<'f> {
     }
 
     /// Whether an operation reads a tensor at only one index, and a write has the same index in
-    /// some iterations of its loops. `around` contains the loops around the write. `found` holds
-    /// the operands that match the first components of the index.
+    /// some iterations of the loops around the write. `around` contains the loops around the write.
+    /// `found` holds the operands that match the first components of the index.
     fn is_read_at(
         &self,
         index: &[Value],

@@ -12,7 +12,8 @@ fn compiled(text: &str, until: Phase) -> Compilation {
     compile(&Source::text("m.hlo", text), &options).unwrap()
 }
 
-/// Returns the pairs of a program's only kernel, as parameter and output.
+/// Returns, for a program's only kernel, each pair of a parameter and an output that may be written
+/// into the parameter's buffer.
 fn pairs_of(text: &str) -> Vec<(usize, usize)> {
     let made = compiled(text, Phase::Emit);
     let [kernel] = &made.kernels[..] else { panic!("{} kernels", made.kernels.len()) };
@@ -39,8 +40,8 @@ fn results_that_have_nothing_in_common_take_the_places_of_what_they_are_made_of(
     assert_eq!(pairs_of(text), [(0, 0), (1, 1), (2, 1)]);
 }
 
-/// Each result reads `p` in a separate loop: the second loop would read values that the first has
-/// written.
+/// The kernel computes each result in a separate loop, and both loops read `p`. If the first loop
+/// wrote into `p`, the second loop would read the written values.
 #[test]
 fn what_two_loops_read_keeps_its_place() {
     let text = "HloModule m
@@ -62,8 +63,8 @@ fn what_two_loops_read_keeps_its_place() {
     assert_eq!(pairs_of(text), [(1, 1)]);
 }
 
-/// The rows have common operands, so they are computed together and written one after the other.
-/// Each row of `q` is also read for the other rows.
+/// The rows have common operands, so the kernel computes all rows together, and then writes one row
+/// after the other. The kernel reads each row of `q` for several rows of the result.
 #[test]
 fn a_result_that_is_written_row_by_row_takes_the_place_of_what_is_read_row_by_row() {
     let text = "HloModule m

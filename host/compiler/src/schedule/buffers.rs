@@ -76,8 +76,8 @@ impl Buffers {
         self.add(bytes, AllocationKind::Temporary)
     }
 
-    /// Declares that a slice holds a result. If thunks write it, its buffer becomes an allocation
-    /// of its own, which the caller of the program gets.
+    /// Declares that a slice holds a result. If thunks write the slice, its buffer becomes a
+    /// separate allocation, which the program returns to its caller.
     pub fn hand_out(&mut self, slice: &Slice) {
         let kind = &mut self.buffers[slice.allocation as usize].kind;
         if *kind == AllocationKind::Temporary {
@@ -136,7 +136,8 @@ impl Buffers {
     }
 
     /// Places all buffers. Temporaries share one allocation, or are in the memory of results that
-    /// are written later. `order` is the order of thunks that does not come from shared memory.
+    /// are written later. `order` is the order of thunks that the program requires before buffers
+    /// share memory.
     pub fn place(self, module: &Module, order: &RequiredOrder) -> PlacedBuffers {
         let places = vec![(0, 0); self.buffers.len()];
         let mut placed = PlacedBuffers { allocations: Vec::new(), memory: MemoryUse::default(), places };

@@ -7,9 +7,10 @@
 //! ```
 //!
 //! A thunk is small if one thread executes it in any case, or executes it faster than several
-//! threads would. Examples are a kernel of one block, and a copy that is not split among threads.
-//! Another example is a kernel with small arrays that cores would have to fetch from each other.
-//! The function has local buffers for small arrays, which LLVM keeps in registers where it can.
+//! threads would. For example, a kernel of one block is a small thunk, and so is a copy that is not
+//! split among threads. A kernel with small arrays is also a small thunk, if several cores would
+//! have to fetch the arrays from each other. The function of a loop has local buffers for small
+//! arrays, which LLVM keeps in registers where it can.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -22,12 +23,12 @@ use super::buffers::Buffers;
 use crate::kernels::symbol;
 
 /// Largest total size, in bytes, of a composite's local buffers: as much as a processor's vector
-/// registers hold. Larger buffers would be in memory in any case.
+/// registers hold. LLVM would keep larger local buffers in memory in any case.
 const MOST_OWN: u64 = 2 << 10;
 /// Bytes of the largest read-only buffer that gets a local copy: a few scalars.
 const FEW: u64 = 64;
 /// Largest number of nested loops in a composite. The time of LLVM's passes over loops grows faster
-/// than the depth: 40 loops took 0.2 s, 80 took 0.6 and 200 took 11.
+/// than the depth of nesting: 40 nested loops took 0.2 s, 80 took 0.6 s, and 200 took 11 s.
 const MOST_NESTED_LOOPS: usize = 24;
 
 /// Replaces loops by launches of composites.
@@ -115,8 +116,9 @@ impl<'s, 'a> CompositeBuilder<'s, 'a> {
         Some(Thunk::Kernel { kernel, arguments: argument_buffers.iter().map(slice).collect() })
     }
 
-    /// Whether the loop writes a buffer that is used only in the loop. A buffer that the loop only
-    /// reads gets its contents outside of the loop, even if it is a constant.
+    /// Whether the program uses a buffer only in the loop, and the loop writes the buffer. A buffer
+    /// that the loop only reads receives its contents outside of the loop, even if the buffer is a
+    /// constant.
     fn is_inner(&self, number: u32, inside: &BTreeMap<u32, LoopBufferUse>) -> bool {
         inside.get(&number).is_some_and(|it| it.is_written && self.uses.get(&number) == Some(&it.uses))
     }
@@ -136,14 +138,15 @@ impl<'s, 'a> CompositeBuilder<'s, 'a> {
     }
 }
 
-/// The buffers of a loop in its composite.
+/// The buffers of a loop that is compiled to a composite.
 struct CompositeBuffers {
     /// Buffers that are arguments of the composite, in order.
     argument_buffers: Vec<u32>,
     /// Local buffers, in order. A local buffer that is also an argument starts as a copy of the
-    /// argument. If the loop writes the local buffer, the function copies it back at the end.
+    /// argument. If the loop writes the local buffer, the function copies the buffer back to the
+    /// argument at the end.
     own: Vec<u32>,
-    /// Number of each buffer for the steps of the loop.
+    /// For each buffer, the number by which the steps of the loop refer to it.
     numbers: BTreeMap<u32, usize>,
 }
 
@@ -176,14 +179,16 @@ fn nested_loops(thunk: &Thunk) -> usize {
     inside.unwrap_or(0) + usize::from(matches!(thunk, Thunk::While { .. }))
 }
 
-/// Calls `f` for all slices of thunks. The flag says whether the slice is written.
+/// Calls `f` for all slices that these thunks access, including nested thunks. The flag tells `f`
+/// whether a thunk writes the slice.
 fn each_slice(kernels: &[(&str, PlannedFusion)], thunks: &[Thunk], f: &mut dyn FnMut(&Slice, bool)) {
     let outputs = |kernel: u32| kernels.get(kernel as usize).map_or(0, |(_, planned)| planned.plan.outputs.len());
     all(thunks).for_each(|thunk| each_slice_of(thunk, &outputs, f));
 }
 
-/// Calls `f` for the slices of one thunk, without those of nested thunks. The flag says whether the
-/// slice is written. `outputs` returns the number of outputs of a kernel.
+/// Calls `f` for the slices that one thunk accesses, but not for the slices that its nested thunks
+/// access. The flag tells `f` whether the thunk writes the slice. `outputs` returns the number of
+/// outputs of a kernel.
 pub fn each_slice_of(thunk: &Thunk, outputs: &dyn Fn(u32) -> usize, f: &mut dyn FnMut(&Slice, bool)) {
     match thunk {
         Thunk::Kernel { kernel, arguments } => {
@@ -203,7 +208,7 @@ pub fn each_slice_of(thunk: &Thunk, outputs: &dyn Fn(u32) -> usize, f: &mut dyn 
 }
 
 /// Renumbers launches: first the kernels that thunks still launch, then the composites. Returns the
-/// old numbers of these kernels.
+/// old numbers of the kernels that thunks still launch.
 pub fn renumber(sequences: &mut [&mut [Thunk]], kernels: usize) -> Vec<u32> {
     let mut launched = BTreeSet::new();
     sequences.iter_mut().for_each(|thunks| each_launch(thunks, &mut |number| launched.extend([*number])));

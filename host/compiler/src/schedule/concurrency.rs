@@ -1,8 +1,9 @@
-//! The order of thunks that the program requires, and how much more order a shared place adds.
+//! The order of thunks that the program requires, and the number of pairs of thunks that become
+//! ordered only because values share memory.
 //!
-//! Two thunks may be executed at the same time on a GPU unless one writes bytes that the other one
-//! accesses. If two values share memory, the thunks of the later one wait for those of the earlier
-//! one.
+//! A GPU may execute two thunks at the same time if neither thunk writes bytes that the other thunk
+//! accesses. If two values share memory, the thunks that access the later value wait for the thunks
+//! that access the earlier value.
 
 use fusebox_runtime::Slice;
 
@@ -14,16 +15,17 @@ const MOST_THUNKS: usize = 4096;
 pub struct RequiredOrder {
     /// For each buffer, the numbers of the thunks that access it, in order.
     users: Vec<Vec<u32>>,
-    /// For each thunk, the set of thunks that come before it in any case.
+    /// For each thunk, the set of thunks that the program requires to execute before it.
     before: Vec<Vec<u64>>,
 }
 
-/// The slices that a thunk accesses, each with whether it is written.
+/// The slices that a thunk accesses, each with a flag that tells whether the thunk writes the
+/// slice.
 pub type Accesses = Vec<(Slice, bool)>;
 
 impl RequiredOrder {
-    /// Determines the order of thunks with these accesses, those of loops and branches included.
-    /// Returns an order without thunks if there are very many.
+    /// Determines the order of the thunks with these accesses, including the thunks inside loops
+    /// and branches. Returns an empty order for more than `MOST_THUNKS` thunks.
     pub fn of(all: &[Accesses], buffers: usize) -> RequiredOrder {
         if all.len() > MOST_THUNKS {
             return RequiredOrder::default();
@@ -50,8 +52,8 @@ impl RequiredOrder {
         RequiredOrder { users, before }
     }
 
-    /// Returns the number of pairs of thunks that get an order if a buffer is in the memory of
-    /// another buffer, which is used earlier.
+    /// Returns the number of pairs of thunks that become ordered if the buffer `later` is placed in
+    /// the memory of the buffer `earlier`.
     pub fn added(&self, earlier: usize, later: usize) -> usize {
         let of = |buffer: usize| self.users.get(buffer).map_or(&[][..], Vec::as_slice);
         let Some(&first) = of(later).first() else { return 0 };

@@ -12,9 +12,10 @@ use crate::CompileError;
 use crate::passes::stated_iterations;
 
 impl Scheduler<'_> {
-    /// Appends a loop. State that the body passes on unchanged remains in its buffer. Other state
-    /// is in buffers that belong to the loop. These buffers start with the operand's value, and
-    /// each iteration writes the next state into them.
+    /// Appends a loop. An element of the state that the body passes on unchanged remains in the
+    /// operand's buffer. An element of the state that the body changes is in a buffer that the loop
+    /// may write. The buffers that the loop may write start with the operand's value, and each
+    /// iteration writes the next state into these buffers.
     pub fn repeat(
         &mut self,
         frame: &Frame,
@@ -75,8 +76,8 @@ impl Scheduler<'_> {
         (state, borrowed)
     }
 
-    /// Appends a conditional. Every branch writes its result into the same buffers. If a result may
-    /// replace an operand that is no longer needed, the result uses the operand's buffer.
+    /// Appends a conditional. All branches write their results into the same buffers. If a result
+    /// may replace an operand that is no longer needed, the result uses the operand's buffer.
     pub fn branch(
         &mut self,
         frame: &Frame,
@@ -109,9 +110,9 @@ impl Scheduler<'_> {
         Ok(results)
     }
 
-    /// Puts a result of a conditional into an operand's buffer if the caller wants the result
-    /// there. Also uses the operand's buffer if a branch returns this operand unchanged, because
-    /// the branch then need not copy the operand.
+    /// Assigns an operand's buffer to a result of a conditional, if the caller wants the result in
+    /// this buffer. Also uses the operand's buffer if a branch returns this operand unchanged,
+    /// because the branch then need not copy the operand.
     fn take_places(
         &self,
         frame: &Frame,

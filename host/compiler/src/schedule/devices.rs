@@ -47,7 +47,8 @@ impl Scheduler<'_> {
         Ok(results)
     }
 
-    /// Returns the code for each device. The memory of a device is placed on its own.
+    /// Returns the code for each device. Places the buffers of the device code in allocations that
+    /// are separate from those of the rest of the program.
     fn device_code(
         &mut self,
         instruction: &Instruction,
@@ -119,7 +120,7 @@ impl Scheduler<'_> {
     }
 }
 
-/// Returns the parts of an array that devices have. A token has none.
+/// Returns the parts into which an array is divided among the devices. Returns `None` for a token.
 fn divided(tiling: &Tiling, devices: &[i64], whole: &Shape, part: &Shape) -> Result<Option<DevicePart>, String> {
     let (Shape::Array(array), Shape::Array(own)) = (whole, part) else {
         return if (whole, part) == (&Shape::Token, &Shape::Token) {

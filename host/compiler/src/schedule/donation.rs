@@ -20,9 +20,8 @@ pub struct Donations {
 
 impl Donations {
     /// Reads the donations from the module's header. Ignores an alias of leaves of different sizes:
-    /// the result then gets its own buffer. The header may name an input as a donor without naming
-    /// a result. In this case, assigns the input to the first result of equal shape that has no
-    /// input yet.
+    /// the result then gets its own buffer. If the header names an input as a donor without naming
+    /// a result, assigns the input to the first result of equal shape that has no input yet.
     pub fn of(module: &Module, entry: &Computation) -> Donations {
         let parameters: Vec<&Shape> = entry.parameters().iter().map(|&id| &entry.instruction(id).shape).collect();
         let result = &entry.root_instruction().shape;

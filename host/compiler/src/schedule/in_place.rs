@@ -1,5 +1,4 @@
-//! Decides which outputs of kernels are written into a parameter's buffer, at every launch of the
-//! kernel.
+//! Decides which outputs a kernel writes into the buffer of one of its parameters at every launch.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -18,11 +17,12 @@ pub enum Merit {
     Wanted,
 }
 
-/// The least merit of each pair of a kernel's parameter and output, over all launches.
+/// For each pair of a parameter and an output of a kernel, the least merit over all launches of the
+/// kernel.
 pub type Merits = HashMap<(usize, InPlacePair), Merit>;
 
-/// Returns the pairs to use, the best first. Uses each parameter and each output of a kernel at
-/// most once.
+/// Returns the pairs of a parameter and an output that the kernels use in-place, the pair with the
+/// largest merit first. Uses each parameter and each output of a kernel at most once.
 pub fn chosen(merits: &Merits) -> Vec<(usize, InPlacePair)> {
     let mut sorted: Vec<(Reverse<Merit>, usize, InPlacePair)> = merits
         .iter()

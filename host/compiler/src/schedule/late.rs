@@ -1,7 +1,7 @@
 //! Moves kernels without operands just before their first reader.
 //!
-//! For example, the zeros with which a loop starts then need no memory before that loop, regardless
-//! of their position in the program.
+//! For example, the zeros with which a loop starts need no memory before the loop, regardless of
+//! their position in the original program.
 
 use fusebox_core::hlo::{Computation, InstrId, Op};
 

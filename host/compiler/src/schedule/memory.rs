@@ -8,7 +8,8 @@ use crate::memory_use::{LiveBuffer, MemoryUse};
 /// The instruction whose steps create a buffer, and its computation.
 pub type BufferProducer = (ComputationId, InstrId);
 
-/// A buffer that takes memory of its own, when it is placed.
+/// A buffer that thunks write and that is placed in memory of its own: a temporary in the arena, or
+/// a result.
 #[derive(Clone, Debug)]
 pub struct WrittenBuffer {
     /// Size and lifetime.
@@ -18,9 +19,9 @@ pub struct WrittenBuffer {
 }
 
 impl MemoryUse {
-    /// Fills in the peak and the buffers that are alive at the peak. The other sizes are not known
-    /// yet. `temporaries` are the buffers in the arena of `arena` bytes. `results` have their own
-    /// allocations, which exist during the whole execution.
+    /// Computes the peak of memory use, and the buffers that are alive at the peak. The other sizes
+    /// in [`MemoryUse`] are not known yet. `temporaries` are the buffers in the arena of `arena`
+    /// bytes. `results` have their own allocations, which exist during the whole execution.
     pub fn at_peak(module: &Module, temporaries: &[WrittenBuffer], results: &[WrittenBuffer], arena: u64) -> MemoryUse {
         let requests: Vec<PlacementRequest> = temporaries.iter().map(|it| it.request.clone()).collect();
         let Occupancy { peak, step } = Occupancy::of(&requests);

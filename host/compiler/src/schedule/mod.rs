@@ -7,12 +7,14 @@
 //! The caller may demand that results are in donated inputs (`donation`). To save memory, values
 //! may be rematerialised (`rematerialise`).
 //!
-//! On a GPU, values of independent thunks share no memory as long as this takes no more memory
-//! (`concurrency`), so that the thunks can be executed at the same time.
+//! On a GPU, values of independent thunks are placed in separate memory if the program then needs
+//! no more memory in total (`concurrency`), so that the GPU can execute the thunks at the same
+//! time.
 //!
 //! Code that devices execute with parts of arrays has its own memory (`devices`).
 //!
-//! Loops of small thunks then become functions (`composites`), which are launched like kernels.
+//! The scheduler then compiles loops of small thunks to functions (`composites`), which are
+//! launched like kernels.
 //!
 //! Values are immutable, buffers are not. If a value is no longer needed (`uses`), a kernel that
 //! updates the value may write its result into the value's buffer. A loop's body may write its next
@@ -68,8 +70,8 @@ pub struct Schedule {
     /// The thunks of the program. A thunk refers to a kernel by the kernel's position in
     /// `launched`. The numbers of composites follow the numbers of kernels.
     pub thunks: Vec<Thunk>,
-    /// Numbers of the kernels that thunks launch, as in [`PlannedFusion::kernel`]. All other
-    /// kernels are parts of composites.
+    /// Numbers of the kernels that thunks launch, as in [`PlannedFusion::kernel`]. Only composites
+    /// call the kernels that are not in `launched`.
     pub launched: Vec<u32>,
     /// Loops that became functions.
     pub composites: Vec<Composite>,
@@ -90,12 +92,12 @@ pub struct Schedule {
     pub orders: Orders,
     /// Computations that run at the peak of memory use, the innermost first.
     pub at_peak: Vec<RunningComputation>,
-    /// Outputs that may be written into a parameter's buffer at all launches, each with the number
-    /// of the kernel's unit.
+    /// Outputs that may be written into a parameter's buffer at all launches, each with the index
+    /// of its kernel in `Kernels::units`.
     pub in_place: Vec<(usize, InPlacePair)>,
 }
 
-/// A computation during its run.
+/// A computation while the program executes it.
 #[derive(Clone, Copy, Debug)]
 pub struct RunningComputation {
     /// The computation.
@@ -111,7 +113,8 @@ pub struct PlannedFusion<'a> {
     pub plan: &'a Plan,
     /// Index of the fusion's kernel. `None` if a routine executes the fusion.
     pub kernel: Option<u32>,
-    /// Whether one thread executes the kernel. Only then may a composite contain the kernel.
+    /// Whether one thread executes the kernel. A composite may contain only kernels that one thread
+    /// executes.
     pub runs_alone: bool,
     /// Predicted time of the kernel, in seconds.
     pub seconds: f64,
@@ -119,7 +122,8 @@ pub struct PlannedFusion<'a> {
     pub pairs: &'a [InPlacePair],
 }
 
-/// Largest number of single computations for which the other order is tried.
+/// Largest number of computations for which the scheduler tries the other order of instructions,
+/// one computation at a time.
 const MOST_TRIED: usize = 3;
 
 /// Creates the steps of the entry computation and places all buffers.
@@ -269,8 +273,8 @@ impl<'a> Scheduler<'a> {
         (bindings, leaves)
     }
 
-    /// Copies each result that has a target buffer into this buffer, unless it is there already.
-    /// Moves a result without a target out of the target buffer of another result.
+    /// Copies each result that has a target buffer into this buffer, unless the result is in this
+    /// buffer already. Moves a result without a target out of the target buffer of another result.
     fn results_in_place(&mut self, values: &[Slice], targets: &[Option<Slice>], thunks: &mut Vec<Thunk>) -> Vec<Slice> {
         let is_overwritten = |value: &Slice| {
             let is_one = |(other, target): (&Slice, &Option<Slice>)| other != value && target.as_ref() == Some(value);

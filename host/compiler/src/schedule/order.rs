@@ -3,8 +3,8 @@
 //!
 //! Among the instructions whose operands are computed, the list scheduler picks the instruction
 //! with the largest gain. The gain is the number of bytes that the instruction frees, minus the
-//! number of bytes that it allocates. The resulting order is not better for every program, so
-//! [`super::schedule`] compares it with the order of the program.
+//! number of bytes that it allocates. For some programs, the resulting order takes more memory than
+//! the order of the program, so [`super::schedule`] compares the two orders.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -66,7 +66,7 @@ struct ListScheduler {
 /// A leaf and its readers.
 #[derive(Default)]
 struct LeafReads {
-    /// Bytes that are free after the last reader.
+    /// Bytes that become free after the last reader of the leaf.
     bytes: i64,
     readers: Vec<InstrId>,
     /// Readers that would write a result into the leaf's buffer.
@@ -133,8 +133,8 @@ impl ListScheduler {
         }
     }
 
-    /// Makes `id` wait for `before`. Ignores edges that lead backward in the program, so that some
-    /// instruction can always come next.
+    /// Makes `id` wait for `before`. Ignores a dependence on an instruction that comes later in the
+    /// program, so that some instruction is always ready.
     fn comes_after(&mut self, id: InstrId, before: InstrId) {
         if before < id {
             self.successors[before.index()].push(id);

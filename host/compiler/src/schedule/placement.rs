@@ -23,15 +23,15 @@ pub struct ArenaPlacement {
     pub bytes: u64,
 }
 
-/// Inverse of the fraction of the peak that may be wasted. The search stops when the arena is at
-/// most `1 / TOLERATED` larger than the peak.
+/// Inverse of the fraction of the peak that may be wasted. The search stops when the arena exceeds
+/// the peak by at most `1 / TOLERATED` of the peak.
 const TOLERATED: u64 = 64;
-/// Largest number of values for which further orders are tried.
+/// Largest number of values for which the search tries more than the three usual orders of placing.
 const MOST_IMPROVED: usize = 4096;
-/// Largest number of values for which a placement with less order is tried. The time grows with the
-/// third power of this number.
+/// Largest number of values for which [`with_less_order`] searches a placement that orders fewer
+/// pairs of thunks. The time grows with the third power of this number.
 const MOST_REORDERED: usize = 256;
-/// Number of further orders that are tried, starting from each of the usual orders.
+/// Number of orders of placing that the search derives from each of the three usual orders.
 const IMPROVEMENTS: usize = 16;
 
 /// Places all values. No order of placing is best for every program, so this function tries several
@@ -68,9 +68,10 @@ pub fn place(requests: &[PlacementRequest]) -> ArenaPlacement {
     best
 }
 
-/// Returns another placement in an arena of the same size, in which fewer thunks wait for each
+/// Returns a placement in an arena of at most the same size, in which fewer thunks wait for each
 /// other only because their values share bytes. `added` returns the number of pairs of thunks that
-/// get an order if the second value is in the memory of the first one, which is used earlier.
+/// become ordered if the second value is placed in the memory of the first value, which is used
+/// earlier.
 pub fn with_less_order(
     requests: &[PlacementRequest],
     placement: ArenaPlacement,
@@ -95,8 +96,8 @@ pub fn with_less_order(
     all.min_by_key(|placement| order_added(requests, &placement.offsets, added)).unwrap_or_default()
 }
 
-/// Places one value after the other in an arena of `limit` bytes, each where it adds the least
-/// order. Returns `None` if a value does not fit.
+/// Places one value after the other in an arena of `limit` bytes, each value at the offset that
+/// orders the fewest additional pairs of thunks. Returns `None` if a value does not fit.
 fn in_order_within(
     requests: &[PlacementRequest],
     order: &[usize],
@@ -122,7 +123,8 @@ fn in_order_within(
     Some(offsets)
 }
 
-/// Returns the order that two values add that share bytes. `None` if they are alive together.
+/// Returns the number of pairs of thunks that become ordered because two values share bytes.
+/// Returns `None` if the two values are alive at the same time.
 fn between(
     requests: &[PlacementRequest],
     one: usize,
@@ -137,7 +139,7 @@ fn between(
     }
 }
 
-/// Returns the order that all values add by sharing bytes.
+/// Returns the number of pairs of thunks that become ordered because values share bytes.
 fn order_added(requests: &[PlacementRequest], offsets: &[u64], added: &dyn Fn(usize, usize) -> usize) -> usize {
     let end = |index: usize| offsets[index] + requests[index].bytes;
     let of = |one: usize| {
@@ -147,8 +149,8 @@ fn order_added(requests: &[PlacementRequest], offsets: &[u64], added: &dyn Fn(us
     (0..requests.len()).map(of).sum()
 }
 
-/// Returns, for each value, whether it ends where the arena ends. If this value were placed
-/// earlier, it would have a lower offset.
+/// Returns, for each value, whether it ends where the arena ends. A value at the end of the arena
+/// would have a lower offset if it were placed earlier.
 fn topmost(requests: &[PlacementRequest], placement: &ArenaPlacement) -> Vec<bool> {
     let ends = requests.iter().zip(&placement.offsets).map(|(request, offset)| offset + request.bytes);
     ends.map(|end| end == placement.bytes).collect()
@@ -161,8 +163,8 @@ fn sorted<K: Ord>(requests: &[PlacementRequest], key: impl Fn(&PlacementRequest)
     order
 }
 
-/// Places one value after the other, each in the tightest gap between placed values that are alive
-/// at the same time.
+/// Places one value after the other, each value in the tightest gap between the placed values that
+/// are alive at the same time as the new value.
 fn in_order(requests: &[PlacementRequest], order: &[usize]) -> ArenaPlacement {
     let last = requests.iter().map(|it| *it.life.end()).max().unwrap_or(0);
     let mut placed = LifetimeIndex::until(last);
@@ -198,7 +200,7 @@ pub fn tightest_gap(occupied: &[(u64, u64)], bytes: u64) -> u64 {
 }
 
 /// An index of lifetimes. Finding the lifetimes that overlap another lifetime takes time
-/// proportional to their number plus the logarithm of the number of steps.
+/// proportional to the number of found lifetimes plus the logarithm of the number of steps.
 struct LifetimeIndex {
     /// A binary tree over the steps. Each lifetime is stored at the fewest nodes that cover it.
     nodes: Vec<Vec<usize>>,
@@ -241,12 +243,12 @@ impl LifetimeIndex {
     }
 }
 
-/// The peak of the bytes that are alive.
+/// The peak of the bytes that are alive at the same time, and the first step of this peak.
 pub struct Occupancy {
     /// Largest number of bytes that are alive at once. Every placement needs at least this many
     /// bytes.
     pub peak: u64,
-    /// The first step at this peak.
+    /// The first step at which the peak is reached.
     pub step: u32,
 }
 
@@ -300,7 +302,8 @@ mod tests {
         assert_eq!(placed(&requests), 192);
     }
 
-    /// Orders by size, by birth and by length of life all give an arena of 9 times 64 bytes.
+    /// The three usual orders of placing (by size, by birth, by length of life) all lead to an
+    /// arena of 9 times 64 bytes.
     #[test]
     fn what_sticks_out_is_placed_earlier() {
         let requests = [request(192, 1, 4), request(128, 0, 2), request(192, 2, 2), request(256, 4, 7)];

@@ -1,8 +1,8 @@
 //! Places temporary values in the memory of results, as long as the results are not written yet.
 //!
 //! The caller of a program gets the memory of each result, so each result has its own allocation.
-//! This memory exists from the beginning of an execution. Before the result's first use, it can
-//! hold temporary values.
+//! The memory of a result exists from the beginning of an execution, and can hold temporary values
+//! before the first use of the result.
 
 use std::cmp::Reverse;
 
@@ -15,12 +15,13 @@ const MOST_PAIRS: usize = 1 << 20;
 /// memory. `None` if the value is not in the memory of a result.
 type InResults = Vec<Option<(usize, u64)>>;
 
-/// The places of temporary values.
+/// The placement of temporary values in the memory of results and in the arena.
 #[derive(Debug)]
 pub struct SharedPlacement {
     /// The values that are in the memory of results.
     pub in_results: InResults,
-    /// The offsets of all other values, in order, and the size of the arena.
+    /// The offsets in the arena of the values that are not in the memory of results, in order, and
+    /// the size of the arena.
     pub arena: ArenaPlacement,
 }
 

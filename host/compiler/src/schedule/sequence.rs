@@ -17,7 +17,8 @@ use crate::CompileError;
 use crate::roles::called_on_devices;
 
 /// Least size, in bytes, of a buffer for which an in-place write pays off. A kernel that writes
-/// into a buffer that it also reads is slower, because LLVM knows less about the kernel.
+/// into a buffer that it also reads is slower than a kernel that writes into a separate buffer,
+/// because LLVM can assume less about aliases.
 const LEAST_SAVED: u64 = 4 << 10;
 
 /// Slices of a value's array leaves.
@@ -45,7 +46,7 @@ pub struct Frame {
 pub struct Arguments {
     /// The value of each parameter.
     pub values: Vec<ValueSlices>,
-    /// Buffers of these values that the computation must not write.
+    /// Argument buffers that the computation must not write.
     pub borrowed: HashSet<u32>,
     /// Slices to which the caller copies leaves of the result, unless they are already there.
     pub targets: Vec<Option<Slice>>,
@@ -130,7 +131,8 @@ impl Scheduler<'_> {
     }
 
     /// Whether instruction `id`, which reads `slice` as one of `operands`, may overwrite the slice.
-    /// The old value must not be needed afterwards, and no other operand may overlap the slice.
+    /// No later instruction may need the old value of the slice, and no other operand may overlap
+    /// the slice.
     pub fn may_take(&self, frame: &Frame, id: InstrId, slice: &Slice, operands: &[Slice]) -> bool {
         operands.iter().filter(|other| other.overlaps(slice)).count() == 1 && self.is_last_use(frame, id, slice)
     }

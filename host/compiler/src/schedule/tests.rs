@@ -41,7 +41,7 @@ fn compiled_with(text: &str, runs_alone: bool) -> ScheduledModule {
     scheduled(module, runs_alone)
 }
 
-/// Schedules a module with the fusions that it has.
+/// Schedules a module without creating further fusions.
 fn scheduled(module: Module, runs_alone: bool) -> ScheduledModule {
     let kernels = kernels::collect(&module);
     let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
@@ -491,7 +491,7 @@ fn loops_nested_deep_are_a_function_only_inside() {
     assert_eq!(loops(&composite.steps), 24);
 }
 
-/// Only the loop reads the constant, but the constant gets its value outside of the loop.
+/// Only the loop reads the constant, but the constant receives its value outside of the loop.
 #[test]
 fn a_constant_is_given_to_a_loop() {
     let text = counting(
@@ -502,8 +502,9 @@ fn a_constant_is_given_to_a_loop() {
     assert_eq!(read.collect::<Vec<u64>>(), [16], "{:?}", schedule.composites);
 }
 
-/// Before the loop, the order of the program takes less memory. In the loop, the order that frees
-/// memory early takes less memory.
+/// Before the loop, the order of the program takes less memory than the order that frees memory
+/// early. In the loop, the order that frees memory early takes less memory than the order of the
+/// program.
 #[test]
 fn each_computation_at_the_peak_has_the_order_that_suits_it() {
     let wide = |elements: u32| {

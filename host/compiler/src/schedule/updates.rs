@@ -1,8 +1,8 @@
 //! Orders instructions so that an in-place update of an array executes after all other readers of
 //! the old array.
 //!
-//! Without this order, the old array would have to be copied first. The body of a loop updates the
-//! loop's state in the same way.
+//! If a reader executed after the in-place update, the program would have to copy the old array
+//! before the update. The body of a loop updates the loop's state in the same way.
 
 use std::collections::{HashMap, HashSet};
 
@@ -82,8 +82,8 @@ fn borrowed_leaves(entry: &Computation, uses: &LeafUses, donations: &Donations) 
 }
 
 /// Returns pairs of leaves: a leaf of a parameter, and the leaf of the result that should be in the
-/// same buffer. For the entry, these are donated inputs and their results. For the body of a loop,
-/// these are the state and the next state.
+/// same buffer. For the entry, the pairs are donated inputs and the results that reuse them. For
+/// the body of a loop, the pairs are elements of the state and of the next state.
 fn wanted(
     computation: &Computation,
     uses: &LeafUses,

@@ -1,4 +1,5 @@
-//! Computes how long values are needed. The result decides whether a buffer may be overwritten.
+//! Computes how long values are needed. The lifetimes of the values in a buffer decide whether the
+//! buffer may be overwritten.
 
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Op};
 
@@ -10,7 +11,7 @@ use super::leaf_count;
 pub struct ValueLeaf {
     /// The instruction that computes the leaf.
     pub producer: InstrId,
-    /// Number among the array leaves of that instruction.
+    /// Number of the leaf among the array leaves of the producer's value.
     pub number: usize,
 }
 
@@ -91,14 +92,14 @@ impl LeafUses {
         self.leaves(self.root)
     }
 
-    /// Whether an instruction after `id` reads a leaf. The computation's caller reads the leaves of
-    /// the result.
+    /// Whether an instruction after `id` reads a leaf. Always true for the leaves of the
+    /// computation's result, because the caller reads these leaves.
     pub fn is_needed_after(&self, leaf: ValueLeaf, id: InstrId) -> bool {
         self.last[leaf.producer.index()][leaf.number] > Some(self.times[id.index()]) || self.result().contains(&leaf)
     }
 
-    /// Whether instruction `id` or a later instruction reads a leaf. The computation's caller reads
-    /// the leaves of the result.
+    /// Whether instruction `id` or a later instruction reads a leaf. Always true for the leaves of
+    /// the computation's result, because the caller reads these leaves.
     pub fn is_needed_from(&self, leaf: ValueLeaf, id: InstrId) -> bool {
         self.last[leaf.producer.index()][leaf.number] >= Some(self.times[id.index()]) || self.result().contains(&leaf)
     }

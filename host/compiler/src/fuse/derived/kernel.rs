@@ -33,8 +33,8 @@ pub struct ChangedKernel {
 pub struct RecomputeChain {
     /// The instructions in order. The last one is the result.
     members: Vec<InstrId>,
-    /// Instructions of the kernel from which the chain starts. Each maps to the instruction of the
-    /// sequence that has the same value.
+    /// Instructions of the kernel from which the chain starts. Each is mapped to the sequence's
+    /// instruction that has the same value.
     inputs: HashMap<InstrId, InstrId>,
 }
 
@@ -138,9 +138,9 @@ impl ChangedKernel {
         Some(ChangedKernel { calls: self.calls, computation, operands, results })
     }
 
-    /// Adds the parameters for which `is_kept` is true. The arguments of `is_kept` are a parameter,
-    /// and the instruction of the sequence whose value the parameter receives. Returns these
-    /// instructions for the kept parameters.
+    /// Adds to `edit` the kernel's parameters for which `is_kept` is true. The arguments of
+    /// `is_kept` are a parameter, and the instruction of the sequence whose value the parameter
+    /// receives. Returns the sequence's instructions for the kept parameters.
     fn parameters<'m>(&'m self, edit: &mut Rewrite<'m>, is_kept: impl Fn(InstrId, InstrId) -> bool) -> Vec<InstrId> {
         let mut operands = Vec::new();
         for (id, &operand) in self.computation.parameters().into_iter().zip(&self.operands) {
@@ -156,7 +156,8 @@ impl ChangedKernel {
         operands
     }
 
-    /// Adds the kept instructions that are not parameters.
+    /// Copies to `edit` the kernel's instructions, other than parameters, for which `is_kept` is
+    /// true.
     fn copy(&self, edit: &mut Rewrite, is_kept: impl Fn(InstrId) -> bool) {
         for (id, instruction) in self.computation.ids().zip(&self.computation.instructions) {
             if !matches!(instruction.op, Op::Parameter { .. }) && is_kept(id) {

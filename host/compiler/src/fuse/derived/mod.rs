@@ -1,10 +1,10 @@
 //! Drops a result of a kernel if every consumer can recompute it from the consumer's other
 //! operands.
 //!
-//! For example, a kernel of a backward pass reads `tanh(x)`, its square and 1 minus the square.
-//! Another example is a gather that reads indices that are concatenated from other operands of the
-//! gather's kernel. Writing and reading the value takes longer than recomputing it in its
-//! consumers. A buffer for the value also takes memory.
+//! For example, a kernel of a backward pass reads `tanh(x)`, its square and 1 minus the square, but
+//! can compute the last two from the first. Another example is a gather that reads indices that are
+//! concatenated from other operands of the gather's kernel. Writing and reading such a result takes
+//! longer than recomputing the result in its consumers. A buffer for the result also takes memory.
 //!
 //! ```text
 //! candidates   large results that only kernels read, last first: their operands may then be dropped, too
@@ -119,7 +119,8 @@ struct ResultDropping<'m, 'c, 'a> {
     predictor: KernelPredictor<'m, 'c, 'a>,
 }
 
-/// Drops results as long as this saves time. Returns the remaining kernels and the dropped values.
+/// Drops results of kernels as long as dropping one saves time. Returns the remaining kernels and
+/// the dropped values.
 fn drop_results(
     module: &Module,
     sequence: ComputationId,
@@ -158,8 +159,8 @@ impl ResultDropping<'_, '_, '_> {
         self.kernels.get(&fusion)?.as_ref()
     }
 
-    /// If it saves time, recomputes a value in all kernels that read the value. Returns the value
-    /// in this case.
+    /// Recomputes a value in all kernels that read the value, if this is predicted to reduce the
+    /// total time of the kernels. Returns the value if it is recomputed.
     fn try_drop(&mut self, module: &Module, value: InstrId, producer: InstrId) -> Option<InstrId> {
         let readers = self.readers(value)?;
         let made = self.kernel(producer)?;

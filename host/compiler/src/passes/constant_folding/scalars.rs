@@ -1,4 +1,5 @@
-//! Elementwise operations on single elements, as far as all targets compute the same value.
+//! Elementwise operations on single elements. Only operations for which all targets compute the
+//! same value are folded.
 //!
 //! ```text
 //! integers and pred    everything except powers, and division by zero
@@ -8,8 +9,8 @@
 //! all types            selects, and conversions that keep the bits
 //! ```
 //!
-//! Floats of at most 32 bits are computed in `f64` and rounded. The result equals that of the
-//! operation in `f32`, because `f64` has more than twice as many digits.
+//! Floats of at most 32 bits are computed in `f64` and rounded. The rounded result equals the
+//! result of the operation in `f32`, because `f64` has more than twice as many digits as `f32`.
 
 use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, FloatFormat, Op, UnaryOp};
 
@@ -63,7 +64,8 @@ impl Scalar<'_> {
         self.bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
     }
 
-    /// Returns any float of a type for which [`format`] is defined.
+    /// Decodes the element as a float, which may be NaN or subnormal. Returns `None` if [`format`]
+    /// returns `None` for the element's type.
     fn bits_as_float(self) -> Option<f64> {
         Some(format(self.ty)?.decode(self.bits()))
     }
@@ -78,14 +80,14 @@ impl Scalar<'_> {
     }
 }
 
-/// Returns the format of the floats in which operations are folded.
+/// Returns the format of a float type. Returns `None` if operations of this type are not folded.
 fn format(ty: ElementType) -> Option<FloatFormat> {
     let is_folded = matches!(ty, ElementType::F16 | ElementType::BF16 | ElementType::F32 | ElementType::F64);
     ty.float_format().filter(|_| is_folded)
 }
 
-/// Whether a value is not NaN, and not subnormal in the type in which targets compute numbers of
-/// type `ty`.
+/// Whether a value is neither NaN nor subnormal. The smallest normal number is that of `f64` for
+/// `f64`, and that of `f32` for all other types, because targets compute the other types in `f32`.
 fn is_usual(ty: ElementType, value: f64) -> bool {
     let least = if ty == ElementType::F64 { f64::MIN_POSITIVE } else { f64::from(f32::MIN_POSITIVE) };
     value == 0.0 || value.abs() >= least
@@ -168,7 +170,7 @@ fn of_truths(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
     }
 }
 
-/// Returns the result before it wraps.
+/// Returns the result of an integer operation before it is wrapped to the width of its type.
 fn of_integers(op: BinaryOp, ty: ElementType, a: i128, b: i128) -> Option<i128> {
     let bits = i128::from(ty.bits());
     match op {

@@ -138,7 +138,7 @@ fn movements_give_what_the_interpreter_gives() {
     }
 }
 
-/// Targets differ in the bits of NaN, and in subnormal numbers.
+/// Targets differ in the bits of NaN, and in whether they flush subnormal numbers to zero.
 #[test]
 fn what_targets_compute_differently_stays() {
     let scalar = |value: f32| {

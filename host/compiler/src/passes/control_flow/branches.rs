@@ -22,7 +22,7 @@ pub fn known(edit: &mut Rewrite, instruction: &Instruction, branches: &[Computat
     Some(edit.splice(branch, &[operands[taken + 1]]))
 }
 
-/// Computes both of two branches on scalars and selects their results.
+/// Computes both branches of a conditional on scalars, and selects between their results.
 pub fn selected(edit: &mut Rewrite, instruction: &Instruction, branches: &[ComputationId]) -> Option<InstrId> {
     let &[on_true, on_false] = branches else { return None };
     let branches = [on_true, on_false].map(|branch| edit.module().computation(branch));

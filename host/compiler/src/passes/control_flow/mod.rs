@@ -1,4 +1,5 @@
-//! Unrolls loops of few iterations, and inlines branches that are known or cheap.
+//! Unrolls loops of few iterations, and inlines branches that are known to execute, or that are
+//! cheap to compute.
 
 mod branches;
 mod unrolling;
@@ -11,8 +12,8 @@ use crate::CompileError;
 use crate::roles::{Role, in_role};
 
 /// Largest number of instructions that this pass adds to a module. If bodies call other bodies
-/// twice, their sizes can double at each level of nesting. Once the limit is reached, further loops
-/// and branches stay unchanged.
+/// twice, their sizes can double at each level of nesting. Once the pass has added `MOST_GROWTH`
+/// instructions to the module, it leaves further loops and branches unchanged.
 const MOST_GROWTH: usize = 10_000;
 
 /// Unrolls loops and inlines branches in all computations that thunks execute. Visits callees

@@ -39,8 +39,8 @@ pub fn unrolled(
     Some(state)
 }
 
-/// Returns the number of iterations if it is known and small. The program then no longer evaluates
-/// the condition.
+/// Returns the number of iterations if it is known and small. Returns `None` if the condition has
+/// effects, loops or branches, because the unrolled program does not evaluate the condition.
 fn iteration_count(condition: &Computation, body: &Computation, mut state: KnownState) -> Option<usize> {
     if !is_plain(condition) {
         return None;

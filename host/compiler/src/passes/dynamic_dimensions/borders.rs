@@ -1,13 +1,13 @@
-//! Passes sizes into bodies and branches, and out of them, together with the arrays.
+//! Passes dynamic sizes into bodies and branches, and out of them, together with the arrays.
 //!
 //! ```text
 //! while(s: (s32[], f32[<=8]))      =>      while(s: (s32[], f32[8], s32[]))
 //! ```
 //!
-//! A value that enters or leaves a body or branch crosses a border. The value becomes a tuple of
-//! its elements, followed by the sizes of all dimensions that are declared as dynamic. The sizes
-//! are in the order of arrays and dimensions. If the program has not set a size, it is the bound of
-//! the dimension.
+//! A value that enters or leaves a body or branch crosses a border. A value that crosses a border
+//! becomes a tuple: the elements of the value, followed by the sizes of all dimensions that are
+//! declared as dynamic. The sizes are ordered by array, then by dimension. A size that the program
+//! has not set equals the bound of its dimension.
 
 use fusebox_core::hlo::{ArrayShape, ComputationId, ElementType, InstrId, Instruction, Shape};
 use fusebox_edit::with_scalars;

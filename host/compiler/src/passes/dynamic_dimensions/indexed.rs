@@ -24,9 +24,9 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.with_operands(it, operands))
     }
 
-    /// Writes a window as large as the update's bounds. Where the actual update has no elements,
-    /// the window contains the old elements of the array. The array is first padded at its end, so
-    /// that this window can begin wherever the actual update may begin.
+    /// Writes a window as large as the update's bounds. Beyond the actual size of the update, the
+    /// window contains the old elements of the array. Pads the array at its end first, so that the
+    /// window can begin at every index where an update of the actual size may begin.
     fn update_of_dynamic_size(&mut self, it: &'b Instruction, of_update: &[(usize, InstrId)]) -> RewriteResult {
         let (bounds, window) = (self.dims(it, 0), self.dims(it, 1));
         let mut operands = self.edit.operands(it);
@@ -49,9 +49,9 @@ impl<'b> BoundedComputation<'b> {
         Ok(edit.slice(updated, bounds.into_iter().map(SliceDim::all).collect()))
     }
 
-    /// Returns the operands with clamped starts, so that windows of these sizes end within the
-    /// actual sizes. Operand `first` is the first start. The operation itself clamps negative
-    /// starts.
+    /// Returns the operands of an operation on windows, with the starts clamped so that windows of
+    /// `sizes` end within the actual sizes of the array. Operand `first` is the first start. The
+    /// operation itself clamps negative starts.
     fn held_inside(&mut self, it: &'b Instruction, first: usize, sizes: &[i64]) -> RewriteResult<Vec<InstrId>> {
         let mut operands = self.edit.operands(it);
         for (d, size) in self.dynamic(it, 0) {

@@ -1,5 +1,5 @@
-//! Sizes of the program's own parameters and results. These sizes become additional parameters and
-//! results after the declared ones.
+//! Sizes of the program's own parameters and results. The pass appends the sizes to the declared
+//! parameters and results as additional parameters and results.
 //!
 //! ```text
 //! ENTRY (x: f32[<=8]) -> f32[<=8]      =>      ENTRY (x: f32[8], n: s32[]) -> (f32[8], s32[])

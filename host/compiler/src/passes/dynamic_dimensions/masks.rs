@@ -1,4 +1,4 @@
-//! Masks of the elements within sizes.
+//! Masks that select the elements within the dynamic sizes of an array.
 
 use fusebox_core::hlo::{BinaryOp, Comparison, ElementType, InstrId};
 use fusebox_edit::Builder;
@@ -15,7 +15,7 @@ pub fn within(edit: &mut Builder, dims: &[i64], sizes: &[(usize, InstrId)]) -> I
     all.unwrap_or_else(|| edit.filled(ElementType::Pred, dims, 1.0))
 }
 
-/// Replaces the elements beyond some sizes by a scalar.
+/// Replaces the elements of an array beyond the given sizes by a scalar.
 pub fn masked(edit: &mut Builder, value: InstrId, sizes: &[(usize, InstrId)], scalar: InstrId) -> InstrId {
     if sizes.is_empty() {
         return value;

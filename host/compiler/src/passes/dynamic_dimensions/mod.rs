@@ -7,11 +7,11 @@
 //! s = s32[] get-dimension-size(d)                 n
 //! ```
 //!
-//! Every array has as many elements as its bounds say. Elements beyond the sizes are arbitrary.
-//! Where these elements would change a result, this pass masks them. Only this pass knows which
-//! scalar is the size of which dimension. Sizes of the program's own parameters and results become
-//! parameters and results, too ([`InterfaceSizes`]). This pass refuses operations for which it has
-//! no static replacement.
+//! Every static array has as many elements as the bounds of the dynamic array say. Elements beyond
+//! the dynamic sizes have arbitrary values. This pass masks elements beyond the sizes where they
+//! would change a result. Only this pass knows which scalar is the size of which dimension. Sizes
+//! of the program's own parameters and results become parameters and results, too
+//! ([`InterfaceSizes`]). This pass refuses operations for which it has no static replacement.
 //!
 //! [`InterfaceSizes`]: fusebox_core::hlo::InterfaceSizes
 //!
@@ -137,9 +137,9 @@ fn dynamic_fusion<'m>(module: &'m Module, instruction: &Instruction) -> Option<&
     Some(module.computation(calls)).filter(|fused| fused.instructions.iter().any(is_dynamic))
 }
 
-/// Returns the computation with static shapes, in which sizes are values. The callees have static
-/// shapes already in `module`, and their declared shapes in `declared`. For the entry, also returns
-/// which parameters and results are sizes.
+/// Returns the computation with static shapes, in which sizes are values. In `module`, the callees
+/// already have static shapes. In `declared`, the callees have their declared shapes. For the
+/// entry, also returns which parameters and results are sizes.
 fn static_computation(
     module: &Module,
     declared: &Module,
@@ -211,7 +211,7 @@ impl<'b> BoundedComputation<'b> {
         Ok((self.of_dynamic_arrays(it)?, sizes))
     }
 
-    /// Rewrites an operation on arrays if at least one of their sizes is not the bound.
+    /// Rewrites an operation that reads at least one array with a size other than the bound.
     fn of_dynamic_arrays(&mut self, it: &'b Instruction) -> RewriteResult {
         match &it.op {
             op if op.is_elementwise() => Ok(self.copy(it)),
@@ -244,7 +244,7 @@ impl<'b> BoundedComputation<'b> {
         }
     }
 
-    /// Whether the innermost `inner` dimensions of all operands have their bounds as sizes.
+    /// Whether, in every operand, the sizes of the innermost `inner` dimensions equal their bounds.
     fn is_only_outer(&self, it: &Instruction, inner: usize) -> bool {
         let is_static = |operand: usize| {
             let rank = self.dims(it, operand).len();

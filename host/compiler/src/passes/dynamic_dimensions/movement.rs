@@ -9,8 +9,8 @@ use super::sizes::s32;
 use super::{BoundedComputation, RewriteResult, array_of};
 
 impl<'b> BoundedComputation<'b> {
-    /// Copies a reshape. Refuses a reshape that merges dimensions, if a merged dimension is dynamic
-    /// and not the outermost.
+    /// Copies a reshape. Refuses a reshape that merges dimensions, if a merged dimension other than
+    /// the outermost one is dynamic.
     pub fn reshape(&mut self, it: &'b Instruction) -> RewriteResult {
         let operand = &self.edit.old().instruction(it.operands[0]).shape;
         let extents = extents(&it.op, &[operand], &it.shape);
@@ -45,8 +45,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(value)
     }
 
-    /// Writes the pieces one after the other. Each piece overwrites the elements beyond the size of
-    /// the previous piece.
+    /// Writes the operands of a concatenation one after the other into the result. Each operand
+    /// overwrites the elements beyond the size of the previous operand.
     pub fn concatenate(&mut self, it: &'b Instruction, dimension: usize) -> RewriteResult {
         if (0..it.operands.len()).all(|operand| self.size(it, operand, dimension).is_none()) {
             return Ok(self.copy(it));

@@ -14,7 +14,8 @@ impl<'b> BoundedComputation<'b> {
     }
 
     /// Rewrites a `reduce-window`. Does not mask a dimension whose windows have one element and no
-    /// padding at the end. Elements beyond the size then affect only results beyond the size.
+    /// padding at the end: in this dimension, elements beyond the size affect only results beyond
+    /// the size.
     pub fn reduce_window(&mut self, it: &'b Instruction, window: &Window, combiner: ComputationId) -> RewriteResult {
         let is_meant = |d: usize| window.dims.get(d).is_some_and(|window| window.size > 1 || window.padding_high > 0);
         self.over_sizes(it, is_meant, combiner)
@@ -22,7 +23,7 @@ impl<'b> BoundedComputation<'b> {
 
     /// Masks elements beyond the sizes with the combiner's identity. The initial value cannot serve
     /// as the mask: if it is not the identity, masking would combine it several times. If the
-    /// identity is unknown, the combiner gets a flag with each element. The flag tells whether the
+    /// identity is unknown, the combiner receives a flag with each element, which tells whether the
     /// element is within the sizes.
     fn over_sizes(
         &mut self,
@@ -50,7 +51,8 @@ impl<'b> BoundedComputation<'b> {
     }
 
     /// Rewrites a `select-and-scatter` so that it selects no element beyond a size, and ignores
-    /// windows beyond a size. Needs no mask for dimensions whose windows have one element each.
+    /// windows beyond a size. Does not mask dimensions with the default window (one element, no
+    /// padding, stride 1).
     pub fn select_and_scatter(&mut self, it: &'b Instruction, window: &Window) -> RewriteResult {
         let is_meant = |d: &usize| window.dims.get(*d).is_some_and(|window| *window != WindowDim::default());
         let mut mask = |operand: usize| {
@@ -84,7 +86,8 @@ impl<'b> BoundedComputation<'b> {
     }
 
     /// Replaces features beyond a size by zeros in both operands, and spatial positions beyond a
-    /// size by zeros in the input. Windows that reach past the last element then read zeros.
+    /// size by zeros in the input. Windows that reach past the last valid element therefore read
+    /// zeros.
     pub fn convolution(&mut self, it: &'b Instruction, attributes: &ConvolutionAttrs) -> RewriteResult {
         let dims = &attributes.dims;
         let has_groups = attributes.feature_group_count > 1 || attributes.batch_group_count > 1;
@@ -107,8 +110,8 @@ impl<'b> BoundedComputation<'b> {
         self.zero_beyond(it, [left, right])
     }
 
-    /// Copies an operation on two operands. In each operand, replaces the elements beyond these
-    /// sizes by zeros.
+    /// Copies an operation on two operands. In each operand, replaces the elements beyond the
+    /// operand's `sizes` by zeros.
     fn zero_beyond(&mut self, it: &'b Instruction, sizes: [Vec<(usize, InstrId)>; 2]) -> RewriteResult {
         let mut operands = self.edit.operands(it);
         for (operand, sizes) in operands.iter_mut().zip(sizes) {

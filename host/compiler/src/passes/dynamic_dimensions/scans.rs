@@ -1,4 +1,4 @@
-//! Scans. Slices beyond the size leave the carries unchanged.
+//! Scans. Slices beyond the dynamic size of the scanned dimension leave the carries unchanged.
 
 use fusebox_core::hlo::{ComputationId, ElementType, InstrId, Instruction, Op};
 use fusebox_edit::Builder;

@@ -8,15 +8,15 @@ use fusebox_edit::Builder;
 use super::{BoundedComputation, RewriteResult};
 
 /// For each array leaf and each of its dimensions, the `s32[]` instruction that computes the size.
-/// `None` if the size is the bound.
+/// `None` for a dimension whose size equals its bound.
 pub type Sizes = Vec<Vec<Option<InstrId>>>;
 
-/// Whether all sizes are the bounds.
+/// Whether every size equals the bound of its dimension.
 pub fn are_static(sizes: &Sizes) -> bool {
     sizes.iter().flatten().all(Option::is_none)
 }
 
-/// Returns the sizes of a value in which every size is the bound.
+/// Returns sizes for a value of this shape, each equal to the bound of its dimension.
 pub fn of_bounds(shape: &Shape) -> Sizes {
     arrays(shape).map(|array| vec![None; array.rank()]).collect()
 }
@@ -27,7 +27,8 @@ pub fn arrays(shape: &Shape) -> impl Iterator<Item = &ArrayShape> {
 }
 
 impl<'b> BoundedComputation<'b> {
-    /// Returns the size of a dimension of an array operand. `None` if the size is the bound.
+    /// Returns the size of a dimension of an array operand. Returns `None` if the size equals the
+    /// dimension's bound.
     pub fn size(&self, it: &Instruction, operand: usize, dimension: usize) -> Option<InstrId> {
         let sizes = &self.sizes[it.operands.get(operand)?.index()];
         *sizes.first()?.get(dimension)?
@@ -39,7 +40,8 @@ impl<'b> BoundedComputation<'b> {
         shape.and_then(Shape::as_array).map_or_else(Vec::new, |array| array.dims.clone())
     }
 
-    /// Returns the dimensions of an operand in which the size is not the bound, each with its size.
+    /// Returns each dimension of an operand whose size differs from the dimension's bound, together
+    /// with this size.
     pub fn dynamic(&self, it: &Instruction, operand: usize) -> Vec<(usize, InstrId)> {
         (0..self.dims(it, operand).len()).filter_map(|d| Some((d, self.size(it, operand, d)?))).collect()
     }
@@ -210,7 +212,7 @@ fn padded(edit: &mut Builder, size: InstrId, padding: &PaddingDim) -> RewriteRes
 }
 
 /// Computes the number of windows: `(base - reach) / stride + 1`, or 0 if that is not positive.
-/// `base` includes the padding.
+/// `base` is the dilated size including the padding, and `reach` is the length of a dilated window.
 fn windows(edit: &mut Builder, size: InstrId, window: &WindowDim) -> RewriteResult {
     let base = match window.base_dilation {
         1 => size,

@@ -1,4 +1,4 @@
-//! Sorts. Elements beyond a size come last, regardless of the comparator.
+//! Sorts. A sort moves elements beyond the dynamic size to the end, regardless of the comparator.
 
 use fusebox_core::hlo::{BinaryOp, ComputationId, ElementType, InstrId, Instruction, Op};
 use fusebox_edit::Builder;
@@ -7,8 +7,8 @@ use super::masks::within;
 use super::{BoundedComputation, RewriteResult};
 
 impl<'b> BoundedComputation<'b> {
-    /// Adds an operand to the sort. The operand states, for each element, whether the element is
-    /// within the size.
+    /// Adds an operand to the sort. The added operand states, for each element, whether the element
+    /// is within the size.
     pub fn sort(
         &mut self,
         it: &'b Instruction,

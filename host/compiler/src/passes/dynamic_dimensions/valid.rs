@@ -8,8 +8,8 @@ use super::masks::within;
 use super::{BoundedComputation, RewriteResult};
 
 impl<'b> BoundedComputation<'b> {
-    /// Rewrites a `reduce` or `reduce-window` of arrays that have these sizes in some dimensions.
-    /// The initial values count as valid.
+    /// Rewrites a `reduce` or `reduce-window` of arrays whose dimensions in `sizes` have these
+    /// dynamic sizes. The initial values count as valid.
     pub fn reduce_valid(
         &mut self,
         it: &'b Instruction,
@@ -31,8 +31,9 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.without_last(it, reduced))
     }
 
-    /// Removes the last element of a tuple. The other elements are the results of an instruction.
-    /// Returns a tuple if the instruction yields a tuple, else a single array.
+    /// Removes the last element of a tuple. The remaining elements of the tuple are the results of
+    /// the instruction `it`. Returns a tuple if the instruction yields a tuple, else a single
+    /// array.
     pub fn without_last(&mut self, it: &'b Instruction, tuple: InstrId) -> InstrId {
         match &it.shape {
             Shape::Tuple(results) => {
@@ -44,8 +45,8 @@ impl<'b> BoundedComputation<'b> {
     }
 }
 
-/// Wraps a combiner. The wrapper also takes a validity flag for each of the two sides. The wrapper
-/// combines the sides if both are valid, and returns the valid side otherwise.
+/// Wraps a combiner. The wrapper also takes a validity flag for each of the two values to combine.
+/// The wrapper combines the two values if both are valid, and returns the valid value otherwise.
 fn of_valid(edit: &mut Builder, combiner: ComputationId) -> InstrId {
     let old = edit.module().computation(combiner);
     let parameters = old.parameters();

@@ -1,4 +1,5 @@
-//! Gather and scatter. Index vectors must lead to windows within the actual sizes.
+//! Gather and scatter. The pass changes index vectors whose windows would end beyond the actual
+//! sizes.
 
 use fusebox_core::hlo::{
     ArrayLiteral, ArrayShape, BinaryOp, Comparison, ElementType, GatherDims, InstrId, Instruction, ScatterDims,
@@ -108,8 +109,9 @@ impl<'b> BoundedComputation<'b> {
         Ok(windows)
     }
 
-    /// Returns the dimensions over which index vectors are spread, if they are dynamic in the
-    /// indices or in the updates. Each dimension comes with its size.
+    /// Returns each batch dimension of the index array that is dynamic in the indices or in the
+    /// updates, together with its size. All dimensions of the index array except that of the
+    /// vectors' components are batch dimensions.
     fn batch_sizes(&self, it: &Instruction, dims: &ScatterDims) -> Vec<(usize, InstrId)> {
         let arrays = it.operands.len() / 2;
         let rank_of_updates = self.dims(it, arrays + 1).len();
@@ -134,8 +136,8 @@ fn wide(edit: &mut Builder, indices: InstrId) -> RewriteResult {
 }
 
 /// Returns an array with the shape of the index vectors. All elements of a column equal the
-/// column's number in `columns`. Without such a number, the elements are the largest number of the
-/// type.
+/// column's number in `columns`. If `columns` has no number for a column, all elements of the
+/// column are the largest number of the type.
 fn spread_columns(
     edit: &mut Builder,
     columns: &[Option<InstrId>],

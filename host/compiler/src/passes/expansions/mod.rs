@@ -16,12 +16,12 @@ use fusebox_edit::{Builder, Rewrite, rewrite};
 use crate::CompileError;
 use crate::roles::{Role, roles};
 
-/// Largest number of operations that are expanded.
+/// Largest number of operations that the pass expands in a module.
 const MOST: usize = 10_000;
 
-/// Expands the operations named above in all computations that thunks or kernels execute. A scan's
-/// expansion executes the computation that the scan applies. This computation may itself contain
-/// operations to expand.
+/// Expands `ragged-dot`, `scaled-dot` and `scan` in all computations that thunks or kernels
+/// execute. A scan's expansion executes the computation that the scan applies. The computation that
+/// a scan applies may itself contain operations to expand.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let mut done = 0;
     while let Some(id) = next(module) {

@@ -1,9 +1,10 @@
 //! `ragged-dot`: rows along the ragged dimension belong to groups, and each group has its own
 //! matrix.
 //!
-//! If the ragged dimension is free, the expansion multiplies with the matrices of all groups and
-//! keeps for each row the result of its group. If the ragged dimension is contracted, the expansion
-//! repeats the operands for each group, with zeros for the elements of other groups.
+//! If the ragged dimension is free, the expansion multiplies all rows with the matrices of all
+//! groups, and keeps for each row the product with the matrix of the row's group. If the ragged
+//! dimension is contracted, the expansion repeats the operands for each group, with zeros for the
+//! elements of other groups.
 
 use fusebox_core::hlo::{BinaryOp, Comparison, DotDims, ElementType, InstrId, Instruction, Op};
 use fusebox_edit::Builder;
@@ -11,7 +12,7 @@ use fusebox_edit::Builder;
 use super::product;
 use crate::CompileError;
 
-/// Type of the bounds of groups.
+/// Element type of the starts and ends of the groups' row ranges.
 const BOUND: ElementType = ElementType::S64;
 
 /// A `ragged-dot` under expansion.
@@ -61,9 +62,9 @@ pub fn expand(
 }
 
 impl RaggedDot<'_> {
-    /// Returns two dimensions of the product with all matrices. The first dimension corresponds to
-    /// the ragged dimension of the left operand, the second to the group dimension of the right
-    /// operand.
+    /// Returns two dimensions of the product with all matrices. The first returned dimension
+    /// corresponds to the ragged dimension of the left operand, the second to the group dimension
+    /// of the right operand.
     fn places(&self, edit: &Builder, ragged: i64, group: i64) -> Option<(usize, usize)> {
         let free = |operand: InstrId, batch: &[i64], contracting: &[i64]| -> Vec<i64> {
             let all = 0..edit.dims(operand).len() as i64;
@@ -76,8 +77,9 @@ impl RaggedDot<'_> {
         Some((batch + place(&left, ragged)?, batch + left.len() + place(&right, group)?))
     }
 
-    /// Multiplies with the matrices of all groups, and keeps for each row the result of its group.
-    /// `row` and `group` are dimensions of the product with all matrices.
+    /// Multiplies all rows with the matrices of all groups, and keeps for each row the product with
+    /// the matrix of the row's group. `row` and `group` are dimensions of the product with all
+    /// matrices.
     fn rows(&self, edit: &mut Builder, ragged: i64, row: usize, group: usize) -> InstrId {
         let products = product(edit, self.dims, self.ty, [self.lhs, self.rhs]);
         let (all, rank) = (edit.dims(products), edit.dims(self.sizes).len() as i64);
@@ -123,7 +125,7 @@ impl RaggedDot<'_> {
         product(edit, &dims, self.ty, [lhs, rhs])
     }
 
-    /// Adds the start and the end of each group's range of rows.
+    /// Adds instructions that compute the start and the end of each group's range of rows.
     fn bounds(&self, edit: &mut Builder, ragged: i64) -> [InstrId; 2] {
         let length = usize::try_from(ragged).ok().and_then(|at| edit.dims(self.lhs).get(at).copied()).unwrap_or(0);
         let dims = edit.dims(self.sizes);
@@ -148,9 +150,9 @@ impl RaggedDot<'_> {
     }
 }
 
-/// Adds a mask for an array with these sizes. The mask states, for each element, whether its index
-/// along dimension `row` belongs to its group. `dims` are the dimensions of the array that
-/// correspond to the dimensions of the bounds.
+/// Adds a mask for an array with these sizes. The mask states, for each element, whether the
+/// element's index along dimension `row` is in the row range of the element's group. `dims` lists,
+/// for each dimension of the bounds, the corresponding dimension of the array.
 fn is_in(edit: &mut Builder, bounds: [InstrId; 2], sizes: &[i64], row: usize, dims: &[i64]) -> InstrId {
     let [starts, ends] = bounds.map(|bound| edit.broadcast(bound, sizes, dims));
     let row = edit.iota(BOUND, sizes, row);

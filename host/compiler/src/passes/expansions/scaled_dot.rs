@@ -6,8 +6,8 @@ use fusebox_edit::Builder;
 
 use super::product;
 
-/// Adds the expansion. Scales operands in `f32` or `f64`. In these types, products with scales of
-/// narrow types are exact.
+/// Adds the expansion. Scales operands in `f32` or `f64`. In `f32` and `f64`, the product of an
+/// operand and a scale of narrow types is exact.
 pub fn expand(
     edit: &mut Builder,
     dims: &DotDims,

@@ -103,8 +103,8 @@ impl ScanLoop {
         Ok(parts)
     }
 
-    /// Whether the computation of a step takes parts of the arrays `given` and returns parts of the
-    /// arrays `made`.
+    /// Whether the scan's computation has parameters that fit the operands `given`, and results
+    /// that fit the results `made`: slices of the inputs and outputs, and whole carries.
     fn fits(&self, edit: &Builder, given: &[&ArrayShape], made: &[&ArrayShape]) -> bool {
         let Some(step) = edit.module().computation(self.to_apply).signature() else { return false };
         let Some(results) = step.result.as_tuple() else { return false };
@@ -159,7 +159,8 @@ impl ScanLoop {
 }
 
 impl Place {
-    /// Reads the part of an array at this index, without the scanned dimension.
+    /// Reads the slice of an array at this index of the scanned dimension, and removes the scanned
+    /// dimension from the slice.
     fn read(&self, edit: &mut Builder, array: InstrId) -> InstrId {
         let mut sizes = self.sizes(edit, array);
         let slice = edit.dynamic_slice(array, &self.starts(&sizes), &sizes);
@@ -167,14 +168,15 @@ impl Place {
         edit.reshape(slice, &sizes)
     }
 
-    /// Replaces the part of an array at this index.
+    /// Replaces the slice of an array at this index of the scanned dimension.
     fn write(&self, edit: &mut Builder, array: InstrId, part: InstrId) -> InstrId {
         let sizes = self.sizes(edit, array);
         let slice = edit.reshape(part, &sizes);
         edit.dynamic_update_slice(array, slice, &self.starts(&sizes))
     }
 
-    /// Returns the sizes of the part of an array at this index, with the scanned dimension.
+    /// Returns the sizes of the slice of an array at one index of the scanned dimension, including
+    /// the scanned dimension with size 1.
     fn sizes(&self, edit: &Builder, array: InstrId) -> Vec<i64> {
         let mut sizes = edit.dims(array);
         sizes[self.dimension] = 1;

@@ -1,13 +1,14 @@
 //! Transposes operands of a loop's products, so that memory holds the operands in the order in
-//! which the products read them. The emitter that claims a product states this order.
+//! which the products read them. The emitter that claims a product states the order in which the
+//! product reads an operand.
 //!
 //! ```text
 //! dot(x, w)                dot(x, transpose w)    if w is loop-invariant, and x is not
 //! dot(w, x), x a vector    dot(x, transpose w)    likewise
 //! ```
 //!
-//! The transpose is then hoisted out of the loop. Without hoisting, a transpose in every iteration
-//! would cost more than most products gain.
+//! The pass `loop-invariants` then hoists the transpose out of the loop. Without hoisting, a
+//! transpose in every iteration would cost more than most products gain from the stated order.
 
 use std::collections::HashMap;
 

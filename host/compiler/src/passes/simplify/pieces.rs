@@ -9,10 +9,10 @@ use fusebox_edit::{Builder, Rewrite};
 
 use super::slices::part;
 
-/// Least number of pieces that become a gather, if the pieces have few rows.
+/// Least number of concatenated slices that become a gather, if the slices have few rows.
 const MANY: usize = 128;
-/// Largest average number of rows per piece. A table for longer pieces takes as much memory as the
-/// pieces.
+/// Largest average number of rows per slice for which the slices become a gather. For longer
+/// slices, the table of rows takes as much memory as the slices.
 const MOST_LINES: i64 = 64;
 
 pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
@@ -68,8 +68,8 @@ fn joined(edit: &Builder, operands: &[InstrId], dimension: usize) -> Vec<(InstrI
     parts
 }
 
-/// Returns the array that a slice reads, and the part that it reads. For any other instruction,
-/// returns the whole result of the instruction.
+/// Returns the array that a slice reads, and the part of the array that the slice reads. For an
+/// instruction that is no slice, returns the instruction itself and its whole result.
 fn as_part(edit: &Builder, id: InstrId) -> (InstrId, Vec<SliceDim>) {
     let instruction = edit.instruction(id);
     match &instruction.op {

@@ -6,8 +6,8 @@ use fusebox_edit::Rewrite;
 use super::uniform;
 
 /// Rewrites `pow(x, 2)` to `x * x`, and powers by 0.5, 1.5 and -0.5 to square roots. The results
-/// are at least as accurate. Powers of `-0` and of `-inf` are not negative, but square roots are -0
-/// and NaN there.
+/// are at least as accurate as those of `pow`. For `-0` and `-inf`, the power is not negative, but
+/// the square root is -0 or NaN, so the rewrite corrects these results.
 pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
     let Op::Binary(BinaryOp::Power) = instruction.op else { return None };
     let [x, y] = edit.operands(instruction)[..] else { return None };
@@ -36,8 +36,8 @@ pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId>
     Some(edit.select(is_infinity, of_infinity, power))
 }
 
-/// Returns the exponent if it is the same for all elements, and of a type whose products and roots
-/// are as accurate as its powers.
+/// Returns the exponent if all elements have the same exponent, and if products and roots of its
+/// type are as accurate as powers.
 fn exponent(edit: &Rewrite, ty: ElementType, y: InstrId) -> Option<f64> {
     let known = uniform(edit, y)?;
     match ty {

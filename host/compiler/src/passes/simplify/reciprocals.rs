@@ -5,9 +5,10 @@ use fusebox_edit::Rewrite;
 
 use super::uniform;
 
-/// Rewrites `a / (1 / x)` to `a * x`, and `1 / (1 / x)` to `x`. Both results round less often, and
-/// are finite where `1 / x` is subnormal and flushed to zero. For complex numbers, rewrites only `1
-/// / (1 / x)`, because products and quotients differ in infinities and NaN.
+/// Rewrites `a / (1 / x)` to `a * x`, and `1 / (1 / x)` to `x`. Both rewritten expressions round
+/// less often than the original ones, and are finite where `1 / x` is subnormal and flushed to
+/// zero. For complex numbers, rewrites only `1 / (1 / x)`, because products and quotients differ in
+/// infinities and NaN.
 pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
     let Op::Binary(BinaryOp::Divide) = instruction.op else { return None };
     let ty = instruction.shape.as_array()?.element_type;

@@ -102,12 +102,13 @@ fn of_one(
 }
 
 /// Returns the window of an array with these sizes and starts. The starts are clamped so that the
-/// window fits. Returns the array itself if the window covers all of it.
+/// window fits into the array. Returns the array itself if the window covers all of it.
 pub fn window(edit: &mut Builder, source: InstrId, starts: &[InstrId], sizes: &[i64]) -> InstrId {
     at_constants(edit, source, starts, sizes).unwrap_or_else(|| edit.dynamic_slice(source, starts, sizes))
 }
 
-/// Returns a slice that starts at constants. The starts are clamped so that the slice fits.
+/// Returns a slice that starts at constants. The starts are clamped so that the slice fits into the
+/// array.
 fn at_constants(edit: &mut Builder, source: InstrId, starts: &[InstrId], sizes: &[i64]) -> Option<InstrId> {
     let starts = starts.iter().map(|&start| integer(edit, start)).collect::<Option<Vec<i64>>>()?;
     let dims = starts.iter().zip(sizes).zip(&edit.array(source)?.dims).map(|((&start, &size), &whole)| {

@@ -1,5 +1,5 @@
-//! Simplifies reductions over dimensions of one element. These reductions only combine the element
-//! with the initial value.
+//! Simplifies reductions over dimensions of one element. A reduction over dimensions of one element
+//! only combines each element with the initial value.
 
 use fusebox_core::hlo::{Combiner, InstrId, Instruction, Op};
 use fusebox_edit::Rewrite;

@@ -5,8 +5,9 @@
 //! scatter(x, at, u)    dynamic-update-slice(x, combine(dynamic-slice(x, at), u), at)
 //! ```
 //!
-//! A gather moves a window that would not fit, as a dynamic slice does. A scatter skips a window
-//! that does not fit. In this case the update writes the old elements.
+//! A gather moves a window that would not fit into the array, as a dynamic slice does. A scatter
+//! skips a window that does not fit. If a scatter's window does not fit, the update therefore
+//! writes the old elements.
 
 use fusebox_core::analysis::{Combination, ScatterShape, SliceStart};
 use fusebox_core::hlo::{
@@ -92,7 +93,8 @@ struct IndexVector {
 }
 
 impl IndexVector {
-    /// Returns the only index vector of a gather or scatter. `None` if there are several.
+    /// Returns the only index vector of a gather or scatter. Returns `None` if the gather or
+    /// scatter has several index vectors.
     fn of(edit: &mut Builder, indices: InstrId, count: usize) -> Option<IndexVector> {
         let array = edit.array(indices)?;
         let element_type = array.element_type;
@@ -129,7 +131,8 @@ impl IndexVector {
         starts.iter().map(instruction).collect()
     }
 
-    /// Returns the window of the array with these starts. Moves a window that would not fit.
+    /// Returns the window of the array with these starts. Moves a window that would not fit into
+    /// the array.
     fn part(&self, edit: &mut Builder, array: InstrId, starts: &[WindowStart], sizes: &[i64]) -> InstrId {
         let starts = self.instructions(edit, starts);
         slices::window(edit, array, &starts, sizes)

@@ -9,8 +9,8 @@ use crate::schedule::uses::{LeafUses, ValueLeaf};
 
 /// Largest number of kernels to execute again for one value.
 const LONGEST_CHAIN: usize = 16;
-/// Inverse of a fraction of the freed bytes. An operand with at most this fraction is kept, not
-/// rematerialised.
+/// Inverse of a fraction of the freed bytes. An operand with at most this fraction of the freed
+/// bytes is kept alive, not rematerialised.
 const SMALL_PART: u64 = 8;
 
 /// A value to rematerialise.
@@ -19,7 +19,7 @@ pub struct Rematerialisation {
     pub members: Vec<InstrId>,
     /// The first instruction that reads the result of the last member.
     pub next: InstrId,
-    /// The instruction before which no member executes.
+    /// The instruction at the peak, after which all members execute.
     pub peak: InstrId,
     /// Bytes saved at the peak.
     pub gain: u64,
@@ -62,8 +62,9 @@ impl<'a> LeafReaders<'a> {
         found
     }
 
-    /// Considers the leaves of an instruction that are alive at the peak without being read there.
-    /// Returns the bytes of these leaves, and the next instruction that reads one of the leaves.
+    /// Returns the bytes of those leaves of an instruction that are alive at the peak, but that the
+    /// instruction at the peak does not read. Also returns the next instruction that reads one of
+    /// these leaves.
     fn freed(&self, id: InstrId, peak: InstrId) -> Option<(u64, InstrId)> {
         let own = self.uses.leaves(id).iter().zip(leaf_bytes(&self.computation.instruction(id).shape));
         let across = own.filter_map(|(leaf, bytes)| {
@@ -74,8 +75,8 @@ impl<'a> LeafReaders<'a> {
     }
 
     /// Rematerialises the instruction, and also those operands that are dead at the peak and have
-    /// more than `kept` bytes. Smaller dead operands are kept alive until the instruction is
-    /// executed again.
+    /// more than `kept` bytes. Operands with at most `kept` bytes that are dead at the peak are
+    /// kept alive until the instruction is executed again.
     fn again(
         &self,
         id: InstrId,

@@ -1,9 +1,10 @@
 //! Rematerialises values: they are computed again when needed, and take no memory in between.
 //!
 //! The search goes round by round. A round considers all values that are alive at the peak but not
-//! used there. A round rematerialises the value that takes the least time per freed byte. The
-//! operands of this value must be alive at the peak anyway, be smaller, or be rematerialised, too.
-//! If the peak is inside a loop, the search covers the loop's body and the computations around it.
+//! used there. A round rematerialises the value that takes the least time per freed byte. Each
+//! operand of a rematerialised value must be alive at the peak anyway, be smaller than the value,
+//! or be rematerialised, too. If the peak is inside a loop, the search covers the loop's body and
+//! the computations around it.
 
 mod candidates;
 mod rewrite;
@@ -46,7 +47,8 @@ pub struct Program<'a> {
 ///
 /// # Errors
 /// If outputs and temporaries take more than `limit` even with rematerialisation. The error names a
-/// higher limit that the program can meet. The program cannot meet a limit that is one byte lower.
+/// higher limit that the program can meet. The program cannot meet the limit that is one byte lower
+/// than the named limit.
 pub fn within(limit: u64, program: &Program<'_>, schedule: Schedule) -> Result<Schedule, CompileError> {
     // Rematerialising values that free just as much as needed costs the least time. Rematerialising
     // values that free the most reaches the lowest peak.
@@ -65,9 +67,9 @@ impl Program<'_> {
         schedule(&self.module, &self.kernels, self.planned, self.rules)
     }
 
-    /// Rematerialises values until at most `limit` bytes are taken. The gain of a value is capped
-    /// at the excess over `aim`. If no schedule meets the limit, returns the least memory that was
-    /// reached.
+    /// Rematerialises values until outputs and temporaries take at most `limit` bytes. The bytes
+    /// that a value frees count only up to the excess of the memory over `aim`. If no schedule
+    /// meets the limit, returns the least memory that was reached.
     fn down_to(
         mut self,
         limit: u64,
@@ -93,9 +95,9 @@ impl Program<'_> {
     }
 
     /// Returns the error for a limit that the program cannot meet. The error names a higher limit
-    /// that the program can meet. The program cannot meet a limit that is one byte lower. The limit
-    /// decides which values are rematerialised. So under another limit, the program may need more
-    /// or less memory than it has `reached`.
+    /// that the program can meet. The program cannot meet the limit that is one byte lower than the
+    /// named limit. The limit decides which values are rematerialised, so under another limit, the
+    /// program may need more or less memory than it has `reached`.
     fn refused(&self, limit: u64, reached: [MemoryUse; 2]) -> Result<CompileError, CompileError> {
         let [first, furthest] = reached;
         let under = |limit: u64| -> Result<Option<MemoryUse>, CompileError> {

@@ -19,8 +19,8 @@ pub struct RematerialisedCopy<'a> {
     pub map: Vec<InstrId>,
     /// For each rematerialised instruction, its second copy.
     pub recomputed: HashMap<InstrId, InstrId>,
-    /// For each old instruction that has a second copy, the second copy. Instructions that are
-    /// copied later read the second copy.
+    /// For each old instruction that has a second copy, the second copy, which all instructions
+    /// that are copied later read.
     reread: HashMap<InstrId, InstrId>,
     uses: LeafUses,
     names: HashSet<&'a str>,
@@ -63,8 +63,8 @@ impl<'a> RematerialisedCopy<'a> {
         }
     }
 
-    /// Adds second copies of an instruction's operands that only pass on leaves of rematerialised
-    /// values, as tuples do.
+    /// Adds a second copy of each operand of an instruction that only passes on leaves of
+    /// rematerialised values, for example of a tuple.
     fn pass_on_operands(&mut self, id: InstrId) {
         if !self.recomputed.is_empty() {
             let old = self.old;
