@@ -13,10 +13,10 @@ use crate::{Argument, KernelSource};
 pub struct Batch<'b> {
     /// All kernels, including the kernels that composites call.
     pub kernels: &'b [KernelSource],
-    /// Functions that call these kernels.
+    /// Functions that call several of the batch's kernels.
     pub composites: &'b [Composite],
-    /// Names of the kernels that only composites call. The compiled code does not export these
-    /// kernels.
+    /// Names of the kernels that only composites call. The compiled code does not export kernels
+    /// that only composites call.
     pub inner: &'b BTreeSet<String>,
 }
 
@@ -29,14 +29,15 @@ pub struct Composite {
     pub name: String,
     /// Buffers that the caller passes.
     pub arguments: Vec<Argument>,
-    /// Sizes in bytes of the composite's own buffers. These buffers exist only during a call.
+    /// Sizes in bytes of the composite's own buffers. A composite's own buffers exist only during a
+    /// call of the composite.
     pub own: Vec<u64>,
     /// Steps, in order of execution.
     pub steps: Vec<Step>,
 }
 
-/// A step of a composite. A place is the number of a buffer. A launch runs all blocks of the named
-/// kernel, one after the other. A composite executes no host operations.
+/// A step of a composite. A step identifies each buffer by the buffer's number. A launch runs all
+/// blocks of the named kernel, one after the other. A composite executes no host operations.
 pub type Step = Thunk<usize, String, Infallible>;
 
 impl Composite {

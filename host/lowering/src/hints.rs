@@ -8,13 +8,15 @@ use fusebox_core::ir::{Attribute, Effect, Function, OpKind, Operation, Region, V
 
 use crate::targets::TargetInfo;
 
-/// Numbers of iterations for which LLVM would use a single masked vector. Loops with fewer
-/// iterations are unrolled. For loops with more iterations, LLVM chooses a scalar remainder loop.
+/// Numbers of iterations for which LLVM would use a single masked vector. Loops with fewer than 5
+/// iterations are unrolled. For loops with more than 15 iterations, LLVM chooses a scalar remainder
+/// loop.
 const FEW_TURNS: RangeInclusive<i64> = 5..=15;
-/// Distances between the elements of adjacent iterations for which LLVM reads interleaved groups,
-/// but gathers are faster.
+/// Strides, in elements per iteration, for which LLVM reads interleaved groups although gathers are
+/// faster.
 const GROUPS: RangeInclusive<i64> = 5..=8;
-/// Number of iterations that fills whole vectors of 32-bit elements.
+/// A loop fills whole vectors of 32-bit elements if its number of iterations is a multiple of this
+/// number.
 const WHOLE_VECTORS: i64 = 16;
 
 /// A kernel's buffer.
@@ -36,8 +38,8 @@ pub(crate) fn named(buffers: &[Buffer]) -> Vec<bool> {
     buffers.iter().map(|it| it.no_alias && !(it.read_only && writes_suffice)).collect()
 }
 
-/// Whether a function has no effect except reading memory. Assumes that the functions that it calls
-/// have no other effect either.
+/// Whether a function has no effect except reading memory. Assumes that all functions that this
+/// function calls also only read memory.
 pub(crate) fn only_reads(function: &Function) -> bool {
     let mut only_reads = true;
     function.body.walk(&mut |op| {
@@ -63,7 +65,8 @@ pub(crate) enum LoopWish {
     NoRemainder,
 }
 
-/// Returns the restriction for a loop. `number` returns the value of a constant integer.
+/// Returns the restriction for a loop. `number` returns the integer that an SSA value has if the
+/// value is a constant.
 pub(crate) fn wish(
     op: &Operation,
     body: &Region,
@@ -85,10 +88,11 @@ pub(crate) fn wish(
     }
 }
 
-/// Whether a loop for the cpu stores few contiguous elements with little arithmetic. LLVM would use
-/// one masked vector for such a loop. On AMD's processors without AVX-512 a masked store takes
-/// about twenty operations. Loops that call a function are excluded, because for them one masked
-/// vector is still faster.
+/// Whether a loop for the cpu has few iterations, contains a store, and contains neither calls nor
+/// operations with regions. LLVM would use one masked vector for a loop of few iterations. On AMD's
+/// processors without AVX-512 a masked store takes about twenty operations. Loops that call a
+/// function are excluded, because they run faster with one masked vector than with full vectors and
+/// a scalar loop.
 fn is_short_copy(bounds: [Option<i64>; 3], body: &Region, target: &TargetInfo) -> bool {
     let is_short = matches!(bounds, [Some(0), Some(turns), Some(1)] if FEW_TURNS.contains(&turns));
     let is_plain = |op: &Operation| op.regions.is_empty() && !matches!(op.kind, OpKind::Call | OpKind::PureCall);
@@ -104,9 +108,9 @@ fn fills_vectors(bounds: [Option<i64>; 3]) -> bool {
 }
 
 /// Whether a loop reads interleaved groups of elements, but not all elements of each group, for
-/// example one element of each row. LLVM then reserves the last iterations for a scalar loop,
-/// because reading whole groups would exceed the last group. Without that scalar loop, LLVM reads
-/// the elements one by one or by gathers.
+/// example one element of each row. If a loop reads only parts of groups, LLVM reserves the last
+/// iterations for a scalar loop, because reading whole groups would exceed the last group. If a
+/// scalar loop is not allowed, LLVM reads the elements one by one or by gathers.
 fn reads_parts_of_groups(body: &Region, number: &dyn Fn(Value) -> Option<i64>) -> bool {
     let Some(&counter) = body.arguments.first() else { return false };
     let mut distances: HashMap<Value, i64> = HashMap::new();

@@ -1,5 +1,5 @@
-//! A kernel's launch as attributes of its entry function. With these attributes, the text of any
-//! stage describes the kernel completely.
+//! A kernel's launch as attributes of its entry function. Because the attributes state the launch,
+//! the text of any stage describes the kernel completely.
 //!
 //! | attribute | meaning |
 //! | --- | --- |
@@ -23,7 +23,8 @@ const ALIGNMENT: &str = "fusebox.alignment";
 const READ_ONLY: &str = "fusebox.read_only";
 const NO_ALIAS: &str = "fusebox.no_alias";
 
-/// Default values in bytes, for a text without these attributes.
+/// Default values in bytes, for a text without the attributes `fusebox.shared_bytes` and
+/// `fusebox.alignment`.
 const SHARED_BY_DEFAULT: u32 = 48 << 10;
 const ALIGNMENT_BY_DEFAULT: u32 = 64;
 
@@ -61,9 +62,9 @@ fn of_argument(argument: &Argument) -> Attributes {
 /// Reads a kernel from the text of any stage of the kernel IR. The text may have the generic form
 /// or any other form that MLIR reads. The entry function is the function named `wanted`. If
 /// `wanted` is `None`, the entry function is the function with the attribute `fusebox.entry`, or
-/// else the first function. A text without a launch gets one block of one thread. If the arguments
-/// have no attributes, the last arguments are the outputs, one per result of the function. The
-/// other arguments are then read-only.
+/// else the first function. If the text states no launch, the kernel has one block of one thread.
+/// If the arguments have no attributes, the last arguments are the outputs, one per result of the
+/// function, and all arguments before the outputs are read-only.
 ///
 /// # Errors
 /// If the text is not kernel IR or lacks the wanted kernel, or if `wanted` is `None` and the text

@@ -68,15 +68,17 @@ pub struct KernelSource {
     pub launch: fusebox_core::emitter::LaunchDimensions,
     /// Shared memory of a block in bytes. The block's tiles must fit into this memory.
     pub shared_bytes: u32,
-    /// Where HLO instructions come from. Code for NVIDIA's GPUs states these places.
+    /// Lines of the user's program from which the HLO instructions come. Code for NVIDIA's GPUs
+    /// states these source lines.
     pub origins: Origins,
 }
 
-/// The places in the user's program from which HLO instructions come. The key is the name of an
+/// The lines of the user's program from which HLO instructions come. The key is the name of an
 /// instruction, without `%`.
 pub type Origins = Arc<BTreeMap<String, Origin>>;
 
-/// A line of the user's program: of a program in Python if it is known, else of HLO text.
+/// A line of the user's program: a line of the Python program if that line is known, else a line of
+/// the HLO text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Name of the file.
@@ -91,8 +93,8 @@ pub enum Code {
     /// A relocatable ELF object with one global function per kernel.
     Object {
         bytes: Vec<u8>,
-        /// For the simulator: descriptions of the operations that report to it. A report has the
-        /// number of its operation in this list.
+        /// Descriptions of the operations that report to the simulator. A report states its
+        /// operation by the operation's number in this list.
         sites: Vec<String>,
     },
     /// PTX text with one entry per kernel.
@@ -110,15 +112,16 @@ pub enum Stage {
     Inlined,
     /// Tensors are pointers; every access has an address.
     Memory,
-    /// Loops over indexing maps are nests of `scf.for`. Some of these loops are unrolled. Some are
-    /// split into parts, so that a condition has the same outcome in all iterations of a part.
+    /// Loops over indexing maps are nests of `scf.for`. Some of these loops are unrolled. Some
+    /// loops are split into parts, so that a condition has the same outcome in all iterations of a
+    /// part.
     Loops,
     /// Indices are integers.
     Indices,
     /// Narrow floats are integers, complex numbers are pairs of floats, math functions are calls.
-    /// The next stage writes this form as LLVM IR.
+    /// The next stage writes kernel IR of this form as LLVM IR.
     Scalars,
-    /// MLIR's dialect `llvm`. Only the lowering [`Lowering::Mlir`] has this stage.
+    /// MLIR's dialect `llvm`. Only the lowering [`Lowering::Mlir`] has the stage `LlvmDialect`.
     LlvmDialect,
     /// LLVM IR before optimisation.
     LlvmUnoptimized,
@@ -129,7 +132,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The stages between which a kernel is kernel IR, in order.
+    /// The stages whose result is kernel IR, in order.
     pub const OF_KERNEL_IR: [Stage; 6] =
         [Stage::Kernel, Stage::Inlined, Stage::Memory, Stage::Loops, Stage::Indices, Stage::Scalars];
 
@@ -147,7 +150,7 @@ impl Stage {
         Stage::Assembly,
     ];
 
-    /// Returns the name that users write.
+    /// Returns the name by which users refer to the stage.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Kernel => "kernel",
@@ -188,10 +191,10 @@ pub struct Rewritten<'k> {
     pub functions: &'k mut Vec<fusebox_core::ir::Function>,
 }
 
-/// Receives the text of stages, and may change kernels between them.
+/// Receives the text of kernels after each stage, and may change kernels between stages.
 pub trait Stages {
-    /// Whether the receiver wants the text of `stage`. If not, lowering does not print the text of
-    /// the stage.
+    /// Whether the receiver wants the text of `stage`. If the receiver does not want the text,
+    /// lowering does not print it.
     fn wants(&self, stage: Stage) -> bool;
     fn stage(&mut self, stage: Stage, text: &str);
 
@@ -209,7 +212,7 @@ pub trait Stages {
     }
 }
 
-/// A receiver that wants no stage.
+/// A receiver that wants the text of no stage.
 pub struct NoStages;
 
 impl Stages for NoStages {

@@ -1,4 +1,4 @@
-//! Versions of math functions that compute the function in each lane of vectors.
+//! Vector versions of math functions, which compute the function in each lane.
 //!
 //! ```text
 //! if c { a } else { b }     select(c, a, b)
@@ -23,7 +23,8 @@ pub(crate) fn has_loops(function: &Function) -> bool {
 /// A math function without branches and loops.
 pub(crate) struct Lanewise {
     function: Function,
-    /// The condition under which the function needs its loops. The result is wrong then.
+    /// The condition under which the scalar function runs a loop. If the condition is true, the
+    /// result of the function without loops is wrong.
     needs_loops: Option<Value>,
 }
 
@@ -47,7 +48,8 @@ impl Lanewise {
         })
     }
 
-    /// Returns the version for vectors of this many lanes. `symbol` names the scalar function.
+    /// Returns the function's version for vectors of `lanes` lanes. `symbol` names the scalar
+    /// function.
     pub(crate) fn in_lanes(&self, symbol: &str, lanes: u32) -> Function {
         let vector = |ty: &Type| match ty {
             Type::Scalar(element) => Type::vector(&[i64::from(lanes)], *element),
@@ -70,12 +72,12 @@ impl Lanewise {
     }
 }
 
-/// The operations that replace branches and loops so far.
+/// The straight-line operations written so far, in place of branches and loops.
 #[derive(Default)]
 struct Straight {
     types: Vec<Type>,
     operations: Vec<Operation>,
-    /// The values that replace arguments and results of loops.
+    /// For each argument or result of a loop, the value that replaces it.
     names: HashMap<Value, Value>,
     needs_loops: Option<Value>,
 }
@@ -96,8 +98,9 @@ impl Straight {
         })
     }
 
-    /// Computes both sides of a branch and selects the results. If one side contains a loop,
-    /// computes only the other side.
+    /// Computes both sides of a branch and selects the results. If the side for a true condition
+    /// contains a loop, computes only the other side, and records that a lane needs loops if the
+    /// condition is true.
     fn branch(&mut self, op: &Operation, [on_true, on_false]: [&Region; 2]) -> Option<()> {
         let condition = self.renamed(&op.operands)[0];
         if on_true.operations.iter().any(contains_loop) {
@@ -116,7 +119,7 @@ impl Straight {
         Some(())
     }
 
-    /// Writes the results of a loop that runs no iteration.
+    /// Writes the operations that compute a loop's results if the loop runs no iteration.
     fn no_iteration(&mut self, op: &Operation, before: &Region) -> Option<()> {
         self.bind(&before.arguments, &op.operands);
         self.region(before)?;
@@ -172,7 +175,8 @@ fn add_loops(function: &mut Function, needs_loops: Value, symbol: &str) {
     ]);
 }
 
-/// Returns a region that computes a vector by a scalar function. `like` has the vector's type.
+/// Returns a region that computes a vector by one call of a scalar function per lane. `like` has
+/// the vector's type.
 fn calls_by_lane(types: &mut Vec<Type>, arguments: &[Value], symbol: &str, like: Value) -> Region {
     let ty = types[like.number()].clone();
     let mut operations = Vec::new();

@@ -1,7 +1,7 @@
-//! Functions of the math library in the lowest form of the kernel IR, and the versions of these
+//! Functions of the math library at the last stage of the kernel IR, and the versions of these
 //! functions that kernels use. A kernel copies a function, unless the function contains a loop. If
-//! the copies would make the kernel too long, the kernel calls all functions. LLVM's vectoriser
-//! replaces calls by calls of the vector versions.
+//! the copies would make the kernel too long, the kernel calls all its math functions. LLVM's
+//! vectoriser replaces calls of a function by calls of the function's vector versions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,7 +19,7 @@ pub(crate) const LANES: [u32; 6] = [2, 4, 8, 16, 32, 64];
 /// Attribute with which LLVM's vectoriser finds the vector variants of a function.
 pub(crate) const VARIANTS: &str = "vector-function-abi-variant";
 
-/// Pseudo-kernel for error messages.
+/// Pseudo-kernel that stands for the math library in error messages.
 pub(crate) const LIBRARY: Facts<'static> =
     Facts { name: "math library", arguments: &[], blocks: 1, threads: 1, shared_bytes: 0, origins: None };
 
@@ -34,7 +34,7 @@ impl<'t> Definitions<'t> {
         Definitions { target, lowered: HashMap::new() }
     }
 
-    /// Returns a function of the library in the lowest form of kernel IR.
+    /// Returns a function of the library at the last stage of the kernel IR.
     pub(crate) fn get(&mut self, symbol: &'static str) -> Result<&Function, LoweringError> {
         if !self.lowered.contains_key(symbol) {
             let written = math::definitions([symbol], self.target.math)
@@ -49,7 +49,8 @@ impl<'t> Definitions<'t> {
         self.lowered.get(symbol).ok_or_else(missing)
     }
 
-    /// Returns the math functions that a kernel calls. The kernel copies all others.
+    /// Returns the math functions that a kernel calls. The kernel copies all other math functions
+    /// that it uses.
     pub(crate) fn called(&mut self, kernel: &KernelFunctions) -> Result<BTreeSet<&'static str>, LoweringError> {
         let Some(most) = self.target.most_copied_math else { return Ok(BTreeSet::new()) };
         let mut calls: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -81,12 +82,12 @@ pub(crate) fn name_of(symbol: &str, is_called: bool) -> String {
     if is_called { format!("{symbol}.called") } else { symbol.to_owned() }
 }
 
-/// Returns the name of the version of a called function for vectors of this many lanes.
+/// Returns the name of a called function's version for vectors of `lanes` lanes.
 pub(crate) fn name_of_lanes(symbol: &str, lanes: u32) -> String {
     format!("{}.x{lanes}", name_of(symbol, true))
 }
 
-/// Returns the value of the attribute [`VARIANTS`] of a called function.
+/// Returns the value that the attribute [`VARIANTS`] has for a called function.
 pub(crate) fn variants(symbol: &str, parameters: usize) -> String {
     let name = name_of(symbol, true);
     let variant =

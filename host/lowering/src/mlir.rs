@@ -1,5 +1,5 @@
-//! Functions that call MLIR itself, outside of the compilation path. The functions read text that a
-//! person wrote, check kernel IR, and run MLIR's own passes on kernels.
+//! Functions that call MLIR itself, which the default lowering does not use. The functions read
+//! text that a person wrote, check kernel IR, and run MLIR's own passes on kernels.
 
 mod conversions;
 mod passes;
@@ -69,8 +69,8 @@ fn context() -> Context {
     context
 }
 
-/// Returns and clears MLIR's errors. Locations in a text without a file, which MLIR calls `-`, get
-/// `name` as the file.
+/// Returns and clears MLIR's errors. MLIR calls a text without a file `-`; the returned locations
+/// in such a text have `name` as the file.
 fn reported(name: &str) -> Vec<Diagnostic> {
     let mut diagnostics = REPORTED.with_borrow_mut(std::mem::take);
     for diagnostic in &mut diagnostics {
@@ -122,9 +122,9 @@ fn generic<'c>(module: &impl OperationLike<'c, 'c>, name: &str) -> String {
     text.replace("loc(\"-\":", &format!("loc({name:?}:"))
 }
 
-/// Converts text that a person wrote, in any form that MLIR reads, to the generic form of kernels,
-/// with source locations. MLIR's parser recurses and trusts its input, so do not use it for a
-/// plugin's text.
+/// Converts text that a person wrote, in any form that MLIR reads, to MLIR's generic form with
+/// source locations. MLIR's parser recurses and trusts its input, so do not call this function with
+/// a plugin's text.
 ///
 /// # Errors
 /// If the text is not valid. The error names the kernel `name`.

@@ -1,40 +1,44 @@
 //! LLVM's passes.
 //!
 //! For this machine, the pipeline has the passes of `default<O3>` that improve loops over elements,
-//! in the same order. The pipeline omits:
+//! in the same order.
 //!
-//! * passes for features that kernels do not use (coroutines, exceptions, certain calls),
-//! * vectorisation of straight-line code (`slp-vectorizer`), because its time grows with the square
-//!   of an expression's depth,
-//! * unrolling by LLVM's own heuristics: the vectoriser interleaves anyway, and earlier stages
-//!   unroll short loops,
-//! * loop unswitching, except for trivial cases, and canonical loop variables (`indvars`). Earlier
-//!   stages split loops and write loop variables that advance by one. The time of both passes grows
-//!   fast with the depth of a loop nest,
-//! * passes that changed nothing in tests (`bdce`, `adce`, `loop-load-elim`, `loop-sink`).
+//! * The pipeline omits passes for features that kernels do not use (coroutines, exceptions,
+//!   certain calls).
+//! * The pipeline omits the vectorisation of straight-line code (`slp-vectorizer`), because its
+//!   time grows with the square of an expression's depth.
+//! * The pipeline omits unrolling by LLVM's own heuristics, because the vectoriser interleaves
+//!   anyway, and earlier stages unroll short loops.
+//! * The pipeline omits non-trivial loop unswitching and canonical loop variables (`indvars`),
+//!   because earlier stages split loops and write loop variables that advance by one. The time of
+//!   loop unswitching and of `indvars` grows fast with the depth of a loop nest.
+//! * The pipeline omits passes that changed nothing in tests (`bdce`, `adce`, `loop-load-elim`,
+//!   `loop-sink`).
 //!
 //! The second half of the pipeline vectorises loops and cleans up. If a function's innermost loops
-//! compute with vectors already, as in products, a few passes replace this half. They leave the
-//! same code, and take a tenth of the time.
+//! compute with vectors already, as in matrix products, a few passes replace the second half of the
+//! pipeline. These few passes produce the same code as the second half, and take a tenth of its
+//! time.
 //!
-//! GPUs use LLVM's own pipeline, into which their back ends insert passes.
+//! For GPUs, lowering runs LLVM's own pipeline, into which LLVM's back ends for GPUs insert passes.
 
 /// Cleans up blocks after inlining and after passes that leave superfluous blocks.
 const BLOCKS: &str =
     "simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;keep-loops;speculate-blocks;simplify-cond-branch>";
-/// Like `BLOCKS`, for loops in their final form. Also merges operations that both branches contain.
+/// Like `BLOCKS`, for loops in their final form. Also merges operations that both sides of a branch
+/// contain.
 const LATE_BLOCKS: &str = "simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;no-keep-loops;hoist-common-insts;\
 sink-common-insts;speculate-blocks;simplify-cond-branch>";
-/// Fully unrolls loops of at most four iterations, counted after vectorisation. These options, and
-/// not metadata that disables unrolling, exclude all longer loops. With this metadata, the
-/// vectoriser would not interleave a loop. Without interleaving, each addition of a sum waits for
-/// the preceding addition.
+/// Fully unrolls loops of at most four iterations, counted after vectorisation. The options of
+/// `loop-unroll` exclude all longer loops. Metadata that disables the unrolling of a loop would
+/// also keep the vectoriser from interleaving the loop. In a loop that is not interleaved, each
+/// addition of a sum waits for the preceding addition.
 const SHORT_LOOPS: &str = "loop-unroll<O3;full-unroll-max=4;no-partial;no-peeling;no-profile-peeling;no-runtime;\
 no-upperbound>";
 const COMBINE: &str = "instcombine<max-iterations=1;no-verify-fixpoint>";
 
-/// Pipeline for functions without loops that could be vectorised: the passes after vectorisation
-/// that may still find work.
+/// Pipeline for functions whose innermost loops all compute with vectors already. The pipeline
+/// consists of the passes after vectorisation that may still find work.
 const VECTORISED: &str = "vector-combine,infer-alignment,div-rem-pairs,\
 simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;keep-loops;speculate-blocks;simplify-cond-branch>";
 
@@ -52,7 +56,7 @@ pub(crate) struct Passes {
     pub(crate) last: Option<String>,
 }
 
-/// Passes over a function. Which passes run depends on the function.
+/// Passes over a function. Depending on the function's loops, one of two pipelines runs.
 #[derive(Clone, Debug)]
 pub(crate) struct FunctionPasses {
     /// Passes that turn loops into vectors, and the passes that clean up after them.
@@ -107,7 +111,7 @@ fn scalar() -> String {
     .join(",")
 }
 
-/// Returns the passes for functions with loops that could be vectorised.
+/// Returns the passes for functions that may have loops to vectorise.
 fn vectorising() -> String {
     [
         // Vectorises loops.

@@ -115,7 +115,7 @@ pub fn kernel_text(kernel: &KernelSource) -> String {
     functions.iter().map(ir::Function::to_string).collect()
 }
 
-/// A receiver that keeps the text of one stage.
+/// Receives the texts of stages, and keeps the text of one stage.
 struct Only<'p> {
     wanted: Stage,
     text: String,
@@ -136,7 +136,7 @@ impl Stages for Only<'_> {
     }
 }
 
-/// Returns the functions of a kernel after these passes.
+/// Runs the stages `passes` on a kernel and returns the kernel's functions.
 fn passed(
     kernel: &KernelSource,
     info: &TargetInfo,
@@ -157,7 +157,7 @@ fn passed(
     Ok(functions)
 }
 
-/// Hands a kernel to the caller's rewrites after a stage.
+/// Lets the caller's [`Stages`] rewrite a kernel after a stage.
 fn rewrite(
     stage: Stage,
     kernel: &KernelSource,
@@ -175,8 +175,8 @@ fn offer(texts: &mut [(Stage, String)], stage: Stage, functions: &KernelFunction
 }
 
 /// Declares that this process generates code for this target only. Call this function once, before
-/// the first compilation. Some of LLVM's settings apply to the whole process. Without this call,
-/// these settings suit all targets.
+/// the first compilation. Without a call of this function, the settings of LLVM that apply to the
+/// whole process suit all targets.
 pub fn dedicate(target: &Target) {
     if !target.info().is_gpu() {
         crate::llvm::disable_strength_reduction();

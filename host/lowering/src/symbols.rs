@@ -8,9 +8,9 @@ use crate::error::LoweringError;
 /// start with `fusebox_simt_`.
 const PROVIDED: [&str; 3] = ["memcpy", "memset", "memmove"];
 
-/// Checks that the object refers only to functions that the runtime's loader provides. LLVM may
-/// turn an operation without an instruction into a library call, which is visible only in the
-/// object.
+/// Checks that the object refers only to functions that the runtime's loader provides. If the
+/// target has no instruction for an operation, LLVM may turn the operation into a library call,
+/// which is visible only in the object.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), LoweringError> {
     let file = object::File::parse(bytes).map_err(|error| LoweringError::Llvm(error.to_string()))?;
     let foreign: Vec<String> = file

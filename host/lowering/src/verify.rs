@@ -5,7 +5,7 @@ use fusebox_core::ir;
 use crate::error::{Diagnostic, LoweringError};
 
 /// Checks a kernel's functions. [`compile`](crate::compile) begins with this check. A separate call
-/// finds faults of an emitter earlier.
+/// of `verify` finds faults of an emitter before compilation.
 ///
 /// # Errors
 /// The first fault found.

@@ -1,5 +1,5 @@
 //! Chooses the instruction of x86 that multiplies words of narrow numbers and adds the products to
-//! sums. Both writers of LLVM IR use this choice.
+//! sums. The lowerings `fusebox` and `mlir` both use this choice.
 
 use fusebox_core::device::NarrowProducts;
 use fusebox_core::ir::{OpKind, Operation, Type};
@@ -20,7 +20,7 @@ pub(crate) struct WordProduct {
 
 impl WordProduct {
     /// Returns the instruction for an operation whose sums have the type `sums`. Fails if a target
-    /// with the instructions `available` has none.
+    /// with the instructions `available` has no instruction for the operation.
     pub(crate) fn of(op: &Operation, sums: &Type, available: NarrowProducts) -> Done<WordProduct> {
         // The instruction for bytes multiplies unsigned by signed bytes.
         let (intrinsic, is_available, is_turned) = match (op.kind, are_unsigned(op)) {

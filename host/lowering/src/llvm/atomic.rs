@@ -1,5 +1,5 @@
-//! Builds atomic instructions. The fence orders other memory accesses; the other instructions do
-//! not.
+//! Builds atomic instructions. A fence orders other memory accesses; atomic loads, stores and
+//! updates order none.
 
 use llvm_sys::core::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
@@ -7,7 +7,7 @@ use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
 use super::module::c_string;
 use super::{Module, Ty, Val};
 
-/// Operation of an atomic instruction, which combines a value with an element in memory.
+/// Operation by which an atomic instruction combines a value with an element in memory.
 pub(crate) type AtomicOp = LLVMAtomicRMWBinOp;
 
 const RELAXED: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
@@ -19,7 +19,7 @@ const RELAXED: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingMonoto
 )]
 impl Module {
     /// Returns LLVM's number for a sync scope: the set of threads that see an access as atomic.
-    /// `scope` is the target's name for this set. The empty name stands for all threads.
+    /// `scope` is the target's name for the sync scope. An empty `scope` stands for all threads.
     fn threads(&self, scope: &str) -> u32 {
         unsafe { LLVMGetSyncScopeID(self.context, c_string(scope).as_ptr(), scope.len()) }
     }
@@ -44,8 +44,9 @@ impl Module {
         }
     }
 
-    /// Makes earlier writes of this thread visible to the threads of `scope`. This thread also sees
-    /// all writes that the threads of `scope` did before their own fences.
+    /// Appends a fence. The fence makes earlier writes of the executing thread visible to the
+    /// threads of `scope`. After the fence, the executing thread also sees all writes that the
+    /// threads of `scope` made before their own fences.
     pub(crate) fn fence(&self, scope: &str) {
         let scope = self.threads(scope);
         let ordering = LLVMAtomicOrdering::LLVMAtomicOrderingAcquireRelease;

@@ -118,18 +118,20 @@ impl Module {
         self.set_metadata(store, "nontemporal", &[self.const_int(self.int(32), 1)]);
     }
 
-    /// Waits until other threads see every earlier store, including non-temporal stores.
+    /// Appends a fence that waits until other threads see every earlier store, including
+    /// non-temporal stores.
     pub(crate) fn settle_stores(&self) {
         let ordering = llvm_sys::LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent;
         unsafe { LLVMBuildFence(self.builder, ordering, 0, NAME) };
     }
 
-    /// Copies `bytes` bytes between regions that do not overlap.
+    /// Appends a copy of `bytes` bytes between memory regions that do not overlap.
     pub(crate) fn copy(&self, from: Val, to: Val, bytes: Val, alignment: u32) {
         unsafe { LLVMBuildMemCpy(self.builder, to.0, alignment, from.0, alignment, bytes.0) };
     }
 
-    /// Computes the address of element `index` of an array of `element`. The index is in bounds.
+    /// Computes the address of element `index` of an array of `element`. The caller guarantees that
+    /// the index is in bounds.
     pub(crate) fn element_pointer(&self, element: Ty, pointer: Val, index: Val) -> Val {
         let mut indices = [index.0];
         unsafe { Val(LLVMBuildInBoundsGEP2(self.builder, element.0, pointer.0, indices.as_mut_ptr(), 1, NAME)) }
@@ -159,26 +161,27 @@ impl Module {
         unsafe { LLVMBuildBr(self.builder, to.0) };
     }
 
-    /// Adds the jump that closes a loop of which LLVM keeps one copy of the body: LLVM may
-    /// vectorise the loop but neither unroll nor interleave it.
+    /// Adds the jump that closes a loop whose body LLVM must not copy: LLVM may vectorise the loop
+    /// but neither unroll nor interleave it.
     pub(crate) fn branch_back_in_one_copy(&self, to: Bb) {
         self.branch_with_wish(to, "llvm.loop.unroll.disable", None);
     }
 
-    /// Adds the jump that closes a loop of few iterations. For this loop, the vectoriser uses full
-    /// vectors, and a scalar loop for the remaining iterations.
+    /// Adds the jump that closes a loop of few iterations. The vectoriser rewrites a loop with this
+    /// jump as a loop over full vectors and a scalar loop for the remaining iterations.
     pub(crate) fn branch_back_in_whole_vectors(&self, to: Bb) {
         self.branch_with_wish(to, "llvm.loop.vectorize.enable", Some(self.const_int(self.int(1), 1)));
     }
 
-    /// Adds the jump that closes a loop for which the vectoriser adds no scalar loop. The number of
-    /// iterations fills whole vectors, so that the vectoriser masks no lanes.
+    /// Adds the jump that closes a loop to which the vectoriser adds no scalar loop for remaining
+    /// iterations. The loop's number of iterations fills whole vectors, so that the vectoriser
+    /// masks no lanes.
     pub(crate) fn branch_back_without_remainder(&self, to: Bb) {
         self.branch_with_wish(to, "llvm.loop.vectorize.predicate.enable", Some(self.const_int(self.int(1), 1)));
     }
 
-    /// Adds the jump that closes a loop whose iterations run in order. The vectoriser leaves the
-    /// loop alone.
+    /// Adds the jump that closes a loop whose iterations run in order. LLVM does not vectorise a
+    /// loop with this jump.
     pub(crate) fn branch_back_in_order(&self, to: Bb) {
         // LLVM merges an empty block into its predecessor and moves the metadata there. If the
         // predecessor closes an inner loop, the metadata would apply to the inner loop. This call
@@ -238,8 +241,8 @@ impl Module {
         self.call(signature, function, arguments)
     }
 
-    /// Calls inline assembly of the target. All threads execute the call together, and LLVM does
-    /// not drop it.
+    /// Calls inline assembly of the target. All threads execute the assembly together, and LLVM
+    /// does not drop the call.
     pub(crate) fn call_assembly(&self, text: &str, constraints: &str, result: Ty, arguments: &[Val]) -> Val {
         let parameters: Vec<Ty> = arguments.iter().map(|&argument| self.type_of(argument)).collect();
         let signature = self.signature(result, &parameters);
@@ -290,8 +293,9 @@ impl Module {
         self.shuffled(first, first, &vec![0; lanes as usize])
     }
 
-    /// Builds a vector from lanes of two vectors of one type. `lanes` has the numbers of the lanes.
-    /// The numbers of the lanes of `second` follow the numbers of the lanes of `first`.
+    /// Builds a vector from lanes of two vectors that have the same type. `lanes` lists the numbers
+    /// of the selected lanes. The lanes of `first` have the numbers from 0 on, and the lanes of
+    /// `second` have the numbers after them.
     pub(crate) fn shuffled(&self, first: Val, second: Val, lanes: &[i64]) -> Val {
         let mut numbers: Vec<LLVMValueRef> = lanes.iter().map(|&lane| self.const_int(self.int(32), lane).0).collect();
         unsafe {

@@ -1,4 +1,4 @@
-//! Finds the loops of an LLVM function whose iterations LLVM might turn into vectors.
+//! Finds out whether an LLVM function has innermost loops that LLVM might still vectorise.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,17 +8,17 @@ use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 
 use super::Val;
 
-/// The blocks of a function as numbers.
+/// Control-flow graph of a function, with basic blocks as numbers.
 struct Blocks {
     successors: Vec<Vec<usize>>,
     predecessors: Vec<Vec<usize>>,
-    /// Whether the block contains vectors or tile registers, or copies or fills memory. LLVM turns
-    /// no loop with such a block into vectors.
+    /// Whether the block contains vectors or tile registers, or copies or fills memory. LLVM does
+    /// not vectorise a loop that contains vectors, tile registers, copies or fills.
     holds_vectors: Vec<bool>,
 }
 
-/// Whether all innermost loops of a function compute with vectors already, or copy or fill memory
-/// in every iteration. Returns `false` for a function without loops.
+/// Whether each innermost loop of a function already contains vectors or tile registers, or copies
+/// or fills memory. Returns `false` for a function without loops.
 pub(crate) fn are_loops_vectorised(function: Val) -> bool {
     let blocks = Blocks::of(function);
     let back = blocks.back_edges();
@@ -51,8 +51,9 @@ impl Blocks {
         Blocks { successors, predecessors, holds_vectors }
     }
 
-    /// Returns the edges from the last block of a loop to its first block: the edges to a block
-    /// on the path from the function's first block.
+    /// Returns the back edges, which lead from the last block of a loop to its first block. In a
+    /// depth-first search from the function's first block, a back edge leads to a block on the
+    /// current path.
     fn back_edges(&self) -> Vec<(usize, usize)> {
         let mut edges = Vec::new();
         let mut is_visited = vec![false; self.successors.len()];
@@ -83,8 +84,8 @@ impl Blocks {
         edges
     }
 
-    /// Returns the blocks of the loop with this first and last block. `None` if the loop contains
-    /// another loop.
+    /// Returns the blocks of the loop that begins with `header` and ends with `last`. Returns
+    /// `None` if the loop contains another loop.
     fn innermost(&self, last: usize, header: usize, headers: &HashSet<usize>) -> Option<HashSet<usize>> {
         let mut found = HashSet::from([header]);
         let mut waiting = vec![last];
@@ -139,8 +140,9 @@ mod tests {
     use super::super::module::{c_string, message};
     use super::*;
 
-    /// Reads a function of LLVM IR with this body. The function has a pointer `%p`, two vectors
-    /// `%v` and `%w`, and a condition `%c`. Returns whether its loops are vectorised.
+    /// Parses an LLVM function with this body. The function has a pointer `%p`, two vectors `%v`
+    /// and `%w`, and a condition `%c`. Returns the result of [`are_loops_vectorised`] for the
+    /// function.
     fn judged(body: &str) -> bool {
         let text = format!(
             "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n\
@@ -164,7 +166,7 @@ mod tests {
         are_loops_vectorised(function)
     }
 
-    /// The body of a function with one loop, which executes these instructions.
+    /// Returns the body of a function whose only loop executes these instructions.
     fn one_loop(instructions: &str) -> String {
         format!("br label %loop\nloop:\n{instructions}\nbr i1 %c, label %loop, label %end\nend:\nret void")
     }

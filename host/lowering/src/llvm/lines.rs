@@ -12,23 +12,25 @@ use llvm_sys::debuginfo::{
 };
 use llvm_sys::prelude::*;
 
-/// The descriptions of functions and files that locations refer to.
+/// Descriptions of functions and files, to which source locations of instructions refer.
 pub(super) struct Lines {
     pub(super) builder: LLVMDIBuilderRef,
     files: RefCell<HashMap<String, LLVMMetadataRef>>,
-    /// The function to which instructions are appended, or null.
+    /// Description of the function to which the builder appends instructions, or null.
     pub(super) function: Cell<LLVMMetadataRef>,
-    /// For each file, the part of this function that comes from the file.
+    /// For each file, the debug scope for the current function's instructions that come from the
+    /// file.
     pub(super) parts: RefCell<HashMap<String, LLVMMetadataRef>>,
 }
 
-/// LLVM's number of the kind of debug information that consists of line directives only. Other
-/// kinds make the assembler of PTX turn off its optimisations. The enumeration of LLVM's C
-/// interface lacks the number.
+/// LLVM's number for debug information that consists of line directives only. Debug information of
+/// other kinds makes the assembler of PTX turn off its optimisations. LLVM's C interface has no
+/// name for this number.
 const DIRECTIVES_ONLY: c_uint = 3;
 
 unsafe extern "C" {
-    /// As in [`llvm_sys::debuginfo`], but the kind is a number.
+    /// The function `LLVMDIBuilderCreateCompileUnit` of [`llvm_sys::debuginfo`], but with a number
+    /// for the kind of debug information.
     #[link_name = "LLVMDIBuilderCreateCompileUnit"]
     fn create_unit(
         builder: LLVMDIBuilderRef,
@@ -53,8 +55,8 @@ unsafe extern "C" {
     ) -> LLVMMetadataRef;
 }
 
-/// Replaces the characters that LLVM would write as escape sequences, which the assembler of PTX
-/// does not know.
+/// Replaces the characters that LLVM would write as escape sequences. The assembler of PTX does not
+/// know escape sequences.
 fn without_escapes(name: &str) -> String {
     let plain = |character| match character {
         '"' => '\'',
@@ -66,7 +68,7 @@ fn without_escapes(name: &str) -> String {
 }
 
 impl Lines {
-    /// Starts the descriptions of a module.
+    /// Starts the debug information of a module.
     ///
     /// # Safety
     /// The module belongs to the context, and outlives the result.
@@ -125,7 +127,7 @@ impl Lines {
         file
     }
 
-    /// Returns the part of the current function that comes from a file.
+    /// Returns the debug scope for the current function's instructions that come from a file.
     pub(super) fn part(&self, name: &str) -> LLVMMetadataRef {
         if let Some(&part) = self.parts.borrow().get(name) {
             return part;

@@ -1,4 +1,5 @@
-//! Source locations of instructions, which assembly states as line directives.
+//! Source locations of instructions. The generated assembly states source locations as line
+//! directives.
 
 use llvm_sys::core::LLVMSetCurrentDebugLocation2;
 use llvm_sys::debuginfo::{
@@ -9,7 +10,7 @@ use llvm_sys::debuginfo::{
 use super::lines::Lines;
 use super::{Module, Val};
 
-/// A place in a text.
+/// A position in a source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line<'a> {
     pub(crate) file: &'a str,
@@ -19,15 +20,16 @@ pub(crate) struct Line<'a> {
 }
 
 impl Module {
-    /// Makes the module record the source locations of instructions. Must precede the first
-    /// function.
+    /// Makes the module record the source locations of instructions. This call must precede the
+    /// module's first function.
     pub(crate) fn record_lines(&mut self) {
         // SAFETY: the module drops its lines before itself and the context.
         self.lines = Some(unsafe { Lines::new(self.context, self.module) });
     }
 
-    /// States the name of the function to which instructions are appended from now on. Without this
-    /// call, the instructions of a function have no source locations.
+    /// States that the instructions that are appended from now on belong to `function`, and names
+    /// this function `name` in the debug information. Without this call, the instructions of a
+    /// function have no source locations.
     pub(crate) fn begin_lines(&self, function: Val, name: &str) {
         let Some(lines) = &self.lines else { return };
         let file = lines.file(name);
@@ -59,8 +61,8 @@ impl Module {
         self.set_line(None);
     }
 
-    /// States that the instructions that are appended from now on belong to no function with source
-    /// locations.
+    /// States that the instructions that are appended from now on belong to a function without
+    /// source locations.
     pub(crate) fn end_lines(&self) {
         let Some(lines) = &self.lines else { return };
         lines.function.set(std::ptr::null_mut());
@@ -73,8 +75,8 @@ impl Module {
         self.set_location(line.map(|Line { file, line, column }| (Some(file), line, column)));
     }
 
-    /// States that the next instructions have a place in the function, but not which. LLVM requires
-    /// a place of calls.
+    /// Sets the source location of the next instructions to an unknown line of the current
+    /// function. LLVM requires that calls have a source location.
     pub(crate) fn set_unknown_line(&self) {
         self.set_location(Some((None, 0, 0)));
     }
@@ -91,7 +93,7 @@ impl Module {
         unsafe { LLVMSetCurrentDebugLocation2(self.builder, location) };
     }
 
-    /// Completes the descriptions of all functions. Must precede LLVM's passes.
+    /// Completes the descriptions of all functions. This call must precede LLVM's passes.
     pub(crate) fn finish_lines(&self) {
         if let Some(lines) = &self.lines {
             // SAFETY: the builder is alive.

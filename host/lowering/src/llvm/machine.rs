@@ -18,8 +18,8 @@ use crate::targets::Backend;
 pub(crate) struct Machine {
     raw: LLVMTargetMachineRef,
     triple: String,
-    /// The processor for which LLVM tunes the code. `None` if this is the processor for which LLVM
-    /// generates the code.
+    /// The processor for which LLVM tunes the code. `None` if LLVM tunes the code for the processor
+    /// for which it generates the code.
     tuned_for: Option<&'static str>,
     /// Whether the target treats subnormal numbers as zeros.
     flushes: bool,
@@ -67,7 +67,8 @@ impl Machine {
         }
     }
 
-    /// Sets the module's triple and data layout. Must precede the first instruction.
+    /// Sets the module's triple and data layout. This call must precede the module's first
+    /// instruction.
     pub(crate) fn prepare(&self, module: &Module) {
         // SAFETY: the machine and the module are alive; LLVM copies the layout before it is
         // disposed of.
@@ -93,9 +94,9 @@ impl Machine {
         run_passes(passes, |passes, options| unsafe { LLVMRunPassesOnFunction(function.0, passes, self.raw, options) })
     }
 
-    /// Sets two attributes of a function: the processor to tune for, and that subnormal numbers
-    /// count as zeros. Without the second attribute, LLVM would turn comparisons with zero into
-    /// comparisons of bits.
+    /// Sets up to two attributes of a function: the processor to tune for, and that subnormal
+    /// numbers count as zeros. Without the attribute for subnormal numbers, LLVM would turn
+    /// comparisons with zero into comparisons of bits.
     fn describe(&self, module: &Module, function: Val) {
         if let Some(processor) = self.tuned_for {
             module.add_string_attribute(function, "tune-cpu", processor);
@@ -163,18 +164,19 @@ fn run_passes(
 /// Description of this machine in LLVM's notation.
 struct Host {
     triple: String,
-    /// The processor to generate code for: on x86-64 the baseline that every machine supports.
+    /// The processor to generate code for. On x86-64, this is the baseline that every x86-64
+    /// processor supports.
     base: String,
     /// Features of this machine beyond `base`.
     features: String,
-    /// The processor to tune for. This name affects only LLVM's cost estimates and scheduling. The
-    /// name does not select instructions, because a virtual machine may lack instructions that the
-    /// name of its processor implies.
+    /// The processor to tune for. The name of this processor affects only LLVM's cost estimates and
+    /// scheduling. The processor's name does not select instructions, because a virtual machine may
+    /// lack instructions that the name implies.
     processor: String,
 }
 
-/// Returns the description of this machine. The description is queried only once, because each
-/// feature query is a call to the hypervisor.
+/// Returns the description of this machine. The first call queries LLVM, and later calls return the
+/// stored description, because each query of a feature is a call to the hypervisor.
 fn host() -> &'static Host {
     static HOST: OnceLock<Host> = OnceLock::new();
     HOST.get_or_init(|| {
@@ -200,39 +202,41 @@ fn host() -> &'static Host {
 
 /// Whether the compiler may use a feature of this machine. Executables record the instruction sets
 /// that they need, and the runtime checks that the processor has these sets. So the compiler uses a
-/// feature only if the runtime can check it. Tile registers are an exception, because LLVM uses
-/// them only where a kernel requests them.
+/// feature only if the runtime can check it. The compiler may use tile registers without this
+/// check, because LLVM uses tile registers only where a kernel requests them.
 fn is_for_code(feature: &str) -> bool {
     feature.strip_prefix('+').is_some_and(|name| instructions::has(name) || name.starts_with("amx-"))
 }
 
 /// Enables vectors as wide as the registers. On all of Intel's processors LLVM prefers vectors of
-/// 256 bits to vectors of 512 bits. The reason is that the first processors with vectors of 512
-/// bits lowered their clock for these vectors. Processors from Ice Lake on do not lower their
-/// clock; the feature VBMI2 identifies these processors. On these processors, a compute-bound
-/// kernel takes a quarter to a third less time with 512 bits.
+/// 256 bits to vectors of 512 bits, because the first processors with vectors of 512 bits lowered
+/// their clock for these vectors. Intel's processors from Ice Lake on do not lower their clock for
+/// vectors of 512 bits; the feature VBMI2 identifies these processors. On processors with VBMI2, a
+/// compute-bound kernel takes a quarter to a third less time with vectors of 512 bits than with
+/// vectors of 256 bits.
 fn with_full_vectors(features: String) -> String {
     let later = features.split(',').any(|feature| feature == "+avx512vbmi2");
     if later { features + ",-prefer-256-bit" } else { features }
 }
 
-/// Disables gathers and scatters on AMD's processors. These processors split a gather or scatter
-/// into many operations; loads, stores and inserts of single elements need fewer. On Zen 4, reading
-/// a column of an array whose rows have ten elements takes four times as long with gathers.
+/// Disables gathers and scatters on AMD's processors. AMD's processors split a gather or scatter
+/// into many operations; loads, stores and inserts of single elements need fewer operations. On Zen
+/// 4, reading a column of an array whose rows have ten elements takes four times as long with
+/// gathers as with loads of single elements.
 fn with_fast_reads(features: String, processor: &str) -> String {
     let is_amd = processor.starts_with("znver");
     if is_amd { features + ",+prefer-no-gather,+prefer-no-scatter" } else { features }
 }
 
-/// Returns the features of this machine in LLVM's notation. Omits features if their names begin
-/// with one of `without`.
+/// Returns the features of this machine in LLVM's notation. Omits each feature whose name begins
+/// with one of the strings in `without`.
 fn host_features(without: &[&str]) -> String {
     let is_left = |feature: &&str| !without.iter().any(|name| feature[1..].starts_with(name));
     host().features.split_terminator(',').filter(is_left).collect::<Vec<_>>().join(",")
 }
 
-/// Returns a text with all properties of this machine that generated code depends on. Omits
-/// features if their names begin with one of `without`.
+/// Returns a text with all properties of this machine that generated code depends on. Omits each
+/// feature whose name begins with one of the strings in `without`.
 pub(crate) fn host_identity(without: &[&str]) -> String {
     let Host { triple, base, processor, .. } = host();
     format!("{triple} {base} {} {processor}", host_features(without))
@@ -246,8 +250,8 @@ pub(crate) fn version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-/// Returns the instruction sets that code for this machine may use by default. Omits instruction
-/// sets if their names begin with one of `without`.
+/// Returns the instruction sets that code for this machine may use by default. Omits each
+/// instruction set whose name begins with one of the strings in `without`.
 pub(crate) fn host_instruction_sets(without: &[&str]) -> Vec<&'static str> {
     let features = host_features(without);
     let used: Vec<&str> = features.split(',').filter_map(|feature| feature.strip_prefix('+')).collect();
@@ -269,16 +273,17 @@ pub(crate) fn initialize_host() {
 }
 
 /// Turns off the vectorisation of straight-line code (SLP). SLP vectorises little on GPUs, and its
-/// time grows with the square of an expression's depth. The pipeline's own option for SLP has no
-/// effect in LLVM 22.
+/// time grows with the square of an expression's depth. In LLVM 22, the option for SLP in the
+/// settings of a pass pipeline has no effect.
 pub(crate) fn disable_straight_line_vectorizer() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_option(c"-vectorize-slp=false"));
 }
 
-/// Turns off loop strength reduction for all targets of the process, as LLVM has only a global
-/// switch. The pass takes a sixth of the time of code generation, and two thirds for a loop that
-/// reads at many addresses. x86's addressing modes make most of its work unnecessary.
+/// Turns off loop strength reduction for all targets of the process, because LLVM has only a global
+/// switch for this pass. Loop strength reduction takes a sixth of the time of code generation, and
+/// two thirds of this time for a loop that reads at many addresses. The addressing modes of x86
+/// make most of the pass's work unnecessary.
 pub(crate) fn disable_strength_reduction() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_option(c"-disable-lsr"));
@@ -308,8 +313,9 @@ pub(crate) use backend;
 mod tests {
     use super::*;
 
-    /// Checks that LLVM may use only instruction sets that executables name, and tile registers,
-    /// which only kernels request. A feature that begins with `prefer-` is not an instruction set.
+    /// Checks that executables name every instruction set that LLVM may use, except for tile
+    /// registers, which LLVM uses only where a kernel requests them. A feature that begins with
+    /// `prefer-` is not an instruction set.
     #[test]
     fn code_is_compiled_for_no_feature_that_an_executable_would_not_name() {
         let named = host_instruction_sets(&[]);

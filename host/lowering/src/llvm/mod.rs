@@ -2,7 +2,7 @@
 //!
 //! [`Module`] owns an LLVM context, a module and an instruction builder. [`Ty`], [`Val`] and [`Bb`]
 //! are handles into a [`Module`]. The handles have no Rust lifetime, so lowering uses them only
-//! while the [`Module`] lives, and only on its thread.
+//! while the [`Module`] lives, and only on the thread of the [`Module`].
 
 mod atomic;
 mod builder;

@@ -25,8 +25,8 @@ pub(crate) struct Module {
     intrinsics: RefCell<Intrinsics>,
     /// Source locations, if the module records them.
     pub(super) lines: Option<Lines>,
-    /// Errors that LLVM reported. The box keeps their address fixed, because the context's handler
-    /// has a pointer to them.
+    /// Errors that LLVM reported. The box keeps the address of the errors fixed, because the
+    /// context's diagnostic handler has a pointer to the errors.
     faults: Box<Faults>,
 }
 
@@ -52,8 +52,9 @@ pub(super) fn message(raw: *mut c_char) -> String {
 /// LLVM's errors about a module.
 type Faults = RefCell<Vec<String>>;
 
-/// Records LLVM's errors. LLVM's own handler would exit the process at an error. Drops other
-/// diagnostics, because LLVM emits a remark for every marked loop that it cannot vectorise.
+/// Records LLVM's errors. LLVM's own diagnostic handler would exit the process at an error. This
+/// handler drops all diagnostics that are not errors, because LLVM emits a remark for every loop
+/// that is marked for vectorisation but that LLVM cannot vectorise.
 extern "C" fn keep_errors(diagnostic: LLVMDiagnosticInfoRef, faults: *mut c_void) {
     // SAFETY: the diagnostic lives as long as the call. `faults` points to the faults of the module
     // that owns the context, and these faults outlive the context. `message` frees the description.
@@ -144,7 +145,8 @@ impl Module {
         unsafe { Ty(LLVMFunctionType(result.0, raw.as_mut_ptr(), raw.len() as c_uint, 0)) }
     }
 
-    /// Returns an integer constant. For a vector type, every lane has this value.
+    /// Returns an integer constant. If `ty` is a vector type, every lane of the constant is
+    /// `value`.
     pub(crate) fn const_int(&self, ty: Ty, value: i64) -> Val {
         self.splat_of(ty, |scalar| {
             // SAFETY: `scalar` is an integer type; bits beyond its width are cleared first, because
@@ -157,7 +159,8 @@ impl Module {
         })
     }
 
-    /// Returns a floating-point constant. For a vector type, every lane has this value.
+    /// Returns a floating-point constant. If `ty` is a vector type, every lane of the constant is
+    /// `value`.
     pub(crate) fn const_float(&self, ty: Ty, value: f64) -> Val {
         // SAFETY: `scalar` is a floating-point type.
         self.splat_of(ty, |scalar| unsafe { Val(LLVMConstReal(scalar.0, value)) })
@@ -185,7 +188,7 @@ impl Module {
         }
     }
 
-    /// Returns the type of a vector's lanes. Returns other types unchanged.
+    /// Returns the type of a vector's lanes. Returns a type that is not a vector unchanged.
     pub(crate) fn scalar_type(&self, ty: Ty) -> Ty {
         // SAFETY: the element type is read only if the type is a vector.
         if self.lanes(ty).is_some() { unsafe { Ty(LLVMGetElementType(ty.0)) } } else { ty }
@@ -212,7 +215,7 @@ impl Module {
         }
     }
 
-    /// Returns LLVM's context of the module, for code that creates another module in it.
+    /// Returns the module's LLVM context, in which callers can create another module.
     pub(crate) fn context(&self) -> LLVMContextRef {
         self.context
     }
@@ -220,14 +223,15 @@ impl Module {
     /// Moves all functions and constants of another module to this module.
     ///
     /// # Safety
-    /// `other` must be a module of this module's [`context`](Self::context), which the caller owns.
+    /// The caller must own `other`, and `other` must belong to this module's
+    /// [`context`](Self::context).
     pub(crate) unsafe fn link(&self, other: LLVMModuleRef) -> Result<(), String> {
         // SAFETY: both modules are alive and have one context; the call disposes of `other`.
         let failed = unsafe { LLVMLinkModules2(self.module, other) };
         if failed == 0 { self.sound() } else { Err("two modules cannot be linked".into()) }
     }
 
-    /// Returns LLVM's names of the machine and of the layout of data in memory.
+    /// Returns the module's target triple and data layout in LLVM's notation.
     pub(crate) fn machine(&self) -> [String; 2] {
         // SAFETY: the module is alive and owns both zero-terminated strings, which are copied.
         unsafe {
@@ -303,8 +307,8 @@ impl Module {
         unsafe { Bb(LLVMAppendBasicBlockInContext(self.context, function.0, c"".as_ptr())) }
     }
 
-    /// Adds an attribute. `place` is 0 for the result, 1 … for parameters, `u32::MAX` for the
-    /// function.
+    /// Adds an attribute. `place` is 0 for the function's result, 1 and more for the function's
+    /// parameters, and `u32::MAX` for the function itself.
     pub(crate) fn add_attribute(&self, function: Val, place: u32, name: &str, value: u64) {
         // SAFETY: the name is looked up first; LLVM defines these attributes as integers or flags.
         unsafe {
@@ -373,7 +377,7 @@ impl Module {
         }
     }
 
-    /// Adds memory that all threads of a block share. The initial content of this memory is
+    /// Adds memory that all threads of a block share. The initial content of the shared memory is
     /// undefined.
     pub(crate) fn add_shared_bytes(&self, bytes: u64, alignment: u32, address_space: u32) -> Val {
         let ty = self.array(self.int(8), bytes);
@@ -403,7 +407,8 @@ impl Module {
         })
     }
 
-    /// Attaches metadata: a list of integers, empty for a flag.
+    /// Attaches metadata to an instruction. The metadata is a list of integers, which is empty for
+    /// a flag.
     pub(crate) fn set_metadata(&self, instruction: Val, kind: &str, values: &[Val]) {
         // SAFETY: the values are constants of this context.
         unsafe {

@@ -100,8 +100,8 @@ pub fn erf(x: Term<'_>) -> Term<'_> {
 }
 
 /// Computes erf x in f32. For large |x|, erfc |x| is the eighth power of a polynomial, as Hastings
-/// proposed (Abramowitz and Stegun 7.1.28). This form avoids an exponential and a division. In f32,
-/// 1 - erfc |x| rounds to 1 beyond 3.95.
+/// proposed (Abramowitz and Stegun 7.1.28). The eighth power avoids an exponential and a division.
+/// In f32, 1 - erfc |x| rounds to 1 if |x| is above 3.95.
 fn erf_f32(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf().at_most(3.95);
     let near = magnitude.lt(1.15);

@@ -1,17 +1,19 @@
 //! Exponentials.
 //!
 //! The argument is split into `x = n ln 2 + r`, where `n` is the integer nearest to `x / ln 2`.
-//! Adding 1.5·2^(p-1), where p is the number of significant bits of the type, leaves `n` in the low
-//! bits of the sum. No float is converted to an integer, because the conversion of a NaN is poison
-//! in LLVM. `ln 2` is represented as `hi + lo`. `hi` has trailing zero bits, so that `n · hi` is
-//! exact with or without FMA (Cody and Waite). `e^r` is computed by a minimax polynomial.
+//! Adding 1.5·2^(p-1) to `x / ln 2`, where p is the number of significant bits of the type, leaves
+//! `n` in the low bits of the sum. No float is converted to an integer, because the conversion of a
+//! NaN is poison in LLVM. `ln 2` is represented as `hi + lo`. `hi` has trailing zero bits, so that
+//! `n · hi` is exact with or without FMA (Cody and Waite). `e^r` is computed by a minimax
+//! polynomial.
 //!
-//! The power of two is the product of two factors, so that results overflow to infinity and
-//! underflow to subnormals correctly. The second factor is one of two constants, selected by the
-//! sign of `x`. The first factor is then a normal number. If the target flushes subnormal f32 to
-//! zero, `n` is added to the exponent's bits instead. Results that underflow to zero are selected,
-//! not computed. A product that underflows takes processors a hundred times longer, and a softmax
-//! with a mask would compute many of these products.
+//! The power `2^n` is written as the product of two factors, so that results overflow to infinity
+//! and underflow to subnormals correctly. The second factor of `2^n` is one of two constants, which
+//! the sign of `x` selects so that the first factor is a normal number. If the target flushes
+//! subnormal f32 to zero, the code adds `n` to the exponent bits of `e^r` instead of multiplying by
+//! `2^n`. If a result underflows to zero, the code selects the constant zero instead of computing a
+//! product. On processors, a product that underflows takes a hundred times as long as other
+//! products, and a softmax with a mask would compute many products that underflow.
 
 use fusebox_core::builder::{IntPredicate, Term};
 
@@ -28,7 +30,8 @@ const EXPM1_TAIL_F32: [f64; 6] = [
     0.0013933564769104123,
     0.00019944245286751539,
 ];
-/// Coefficients of `(e^r - 1 - r) / r²` for both functions in f64. The error of e^r - 1 is 2^-61.
+/// Coefficients of `(e^r - 1 - r) / r²` for [`exp`] and [`expm1`] in f64. The error of e^r - 1 is
+/// 2^-61.
 const EXPM1_TAIL_F64: [f64; 11] = [
     0.5,
     0.16666666666666677,
@@ -70,7 +73,7 @@ const EXP2_F64: [f64; 12] = [
 pub(super) const LN_2_HIGH_F32: f64 = 0.693359375;
 pub(super) const LN_2_LOW_F32: f64 = -2.12194440e-4;
 
-/// Returns 1.5·2^(p-1). Adding this number to a float leaves the nearest integer in the low bits of
+/// Returns 1.5·2^(p-1). Adding 1.5·2^(p-1) to a float leaves the nearest integer in the low bits of
 /// the sum.
 pub(super) fn rounder(x: Term<'_>) -> f64 {
     x.choose(12582912.0, 6755399441055744.0)
@@ -89,7 +92,7 @@ pub(super) fn reduce(x: Term<'_>) -> Reduced<'_> {
 }
 
 /// Splits `x` into `n ln 2 + r`. `rounder` is the result of the function [`rounder`] plus an
-/// integer. `shifted` then contains `n` plus this integer.
+/// integer `c`. The result's field `shifted` then contains `n + c`.
 fn reduce_onto<'f>(x: Term<'f>, rounder: Term<'f>) -> Reduced<'f> {
     let shifted = x.mul_add(std::f64::consts::LOG2_E, rounder);
     let n = shifted - rounder;
@@ -111,15 +114,16 @@ pub(super) fn scale<'f>(x: Term<'f>, shifted: Term<'f>) -> Term<'f> {
     x * power_of_two(half) * power_of_two(bits - half)
 }
 
-/// The two factors of 2^n: `2^(n + c)` and `2^-c`, with an integer `c`. The rounder includes `c`.
+/// The two factors of 2^n: `2^(n + c)` and `2^-c`, with an integer `c`. The field `rounder`
+/// includes `c`.
 struct TwoFactors<'f> {
     rounder: Term<'f>,
     second: Term<'f>,
 }
 
 impl<'f> TwoFactors<'f> {
-    /// Chooses the factors by the sign of `x`. The factors cover powers from half the smallest
-    /// number to twice the largest.
+    /// Chooses the factors by the sign of `x`. The product of the two factors covers powers from
+    /// half the smallest positive number to twice the largest number.
     fn by_sign(x: Term<'f>) -> TwoFactors<'f> {
         let negative = x.lt(0.0);
         let raised = x.choose(25, 64);
@@ -128,9 +132,10 @@ impl<'f> TwoFactors<'f> {
     }
 }
 
-/// Multiplies `x`, a number between 1/2 and 2, by 2^n for the `n` in the low bits of `shifted`.
-/// Adds `n` to the bits of the exponent. These bits become those of infinity if `n` is 128. For `n`
-/// below -126 the result is undefined. `argument` is finite, or NaN if the result is NaN.
+/// Multiplies `x`, a number between 1/2 and 2, by 2^n for the `n` in the low bits of `shifted`. The
+/// code adds `n` to the exponent bits of `x`, and limits the resulting bits to the bits of
+/// infinity, which the sum reaches if `n` is 128. For `n` below -126 the result is undefined. The
+/// caller passes a finite `argument`, or a NaN if the result must be NaN.
 fn scale_bits<'f>(x: Term<'f>, shifted: Term<'f>, argument: Term<'f>) -> Term<'f> {
     let bits = x.to_bits() + shifted.to_bits().shli(23_i64);
     let infinity = bits.integer(0x7f80_0000);
@@ -138,7 +143,8 @@ fn scale_bits<'f>(x: Term<'f>, shifted: Term<'f>, argument: Term<'f>) -> Term<'f
     argument.mul_add(0.0, bounded.to_float())
 }
 
-/// Whether [`scale_bits`] computes exponentials of `x`. AVX2 has no minimum of 64-bit integers.
+/// Whether [`scale_bits`] computes exponentials of `x`. [`scale_bits`] does not handle f64, because
+/// AVX2 has no instruction for the minimum of 64-bit integers.
 fn scales_bits(x: Term<'_>) -> bool {
     x.is_f32() && x.has_flushing() && x.has_fma()
 }
@@ -188,8 +194,8 @@ pub(super) fn expm1_of_remainder(r: Term<'_>) -> Term<'_> {
     r.polynomial(r.choose(&EXPM1_TAIL_F32[..], &EXPM1_TAIL_F64)).mul_add(r * r, r)
 }
 
-/// Computes e^x - 1 for x in about ±40 (f32) or ±700 (f64). Accurate for tiny x, except for the
-/// sign of zero.
+/// Computes e^x - 1 for x in about ±40 (f32) or ±700 (f64). The result is accurate for tiny x,
+/// except for the sign of zero.
 pub(super) fn expm1_moderate(x: Term<'_>) -> Term<'_> {
     let Reduced { shifted, r } = reduce(x);
     let power = power_of_two(shifted.to_bits());

@@ -22,7 +22,7 @@ const SINH_F64: [f64; 7] = [
     7.776598400166539e-13,
 ];
 
-/// Computes tanh |x| = t / (t + 2) with t = e^(2|x|) - 1. This form loses no accuracy near 0.
+/// Computes tanh |x| = t / (t + 2) with t = e^(2|x|) - 1. Near 0, t / (t + 2) loses no accuracy.
 pub fn tanh(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf().at_most(x.choose(10.0, 20.0));
     let t = if x.is_f32() { expm1_twice_f32(magnitude) } else { expm1_moderate(magnitude + magnitude) };
@@ -30,8 +30,8 @@ pub fn tanh(x: Term<'_>) -> Term<'_> {
 }
 
 /// Computes e^(2x) - 1 for x from 0 to 10. The larger `t = e^(2x) - 1` is, the less an error of `t`
-/// affects `t / (t + 2)`. The first 24 bits of `ln 2` therefore suffice if the product of these
-/// bits with `n` is exact.
+/// affects `t / (t + 2)`. For tanh, the first 24 bits of `ln 2` therefore suffice if the product of
+/// these bits with `n` is exact.
 fn expm1_twice_f32(x: Term<'_>) -> Term<'_> {
     let shifted = x.mul_add(2.0 * std::f64::consts::LOG2_E, rounder(x));
     let n = shifted - rounder(x);
@@ -46,7 +46,7 @@ fn expm1_twice_f32(x: Term<'_>) -> Term<'_> {
     r.polynomial(&TANH_F32).mul_add(scaled * r, linear)
 }
 
-/// Computes `(e^|x| - 1) / 4`, which is finite wherever sinh and cosh are.
+/// Computes `(e^|x| - 1) / 4`, which is finite for every x for which sinh x and cosh x are finite.
 fn quarter_expm1(magnitude: Term<'_>) -> Term<'_> {
     let Reduced { shifted, r } = reduce(magnitude.at_most(magnitude.choose(89.5, 710.6)));
     let quarter_power = power_of_two((shifted - 2.0).to_bits());

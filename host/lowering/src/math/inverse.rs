@@ -61,8 +61,8 @@ fn half_pi(like: Term<'_>) -> (f64, f64) {
     like.choose((1.5707963705062866, -4.371138828673793e-08), (1.5707963267948966, 6.123233995736766e-17))
 }
 
-/// Values that both asin and acos use. `root` is |x| if |x| ≤ 1/2, else √((1 - |x|) / 2). In the
-/// second case `asin |x| = π/2 - 2 asin root`.
+/// Values that both asin and acos use. `root` is |x| if |x| ≤ 1/2, else √((1 - |x|) / 2). If |x| >
+/// 1/2, `asin |x| = π/2 - 2 asin root`.
 struct Arcsine<'f> {
     beyond: Term<'f>,
     root: Term<'f>,
@@ -98,7 +98,7 @@ pub fn acos(x: Term<'_>) -> Term<'_> {
 }
 
 /// Computes the arctangent of `numerator / denominator`, which must be in [0, 1]. Returns the
-/// number of π/4 in the result (0 or 1), and the rest.
+/// arctangent as a multiple of π/4 (0 or 1) and the rest.
 fn atan_of_quotient<'f>(numerator: Term<'f>, denominator: Term<'f>) -> (Term<'f>, Pair<'f>) {
     let zero = numerator.number(0.0);
     if numerator.is_f32() {
@@ -159,8 +159,8 @@ pub fn atan2<'f>(y: Term<'f>, x: Term<'f>) -> Term<'f> {
     (x.is_nan() | y.is_nan()).select(x + y, result)
 }
 
-/// Computes asinh |x|. For large |x| this is ln |x| + ln 2, else ln(1 + t) with t = |x| + x² / (1 +
-/// √(x² + 1)).
+/// Computes asinh |x|. For large |x|, asinh |x| is computed as ln |x| + ln 2, else as ln(1 + t)
+/// with t = |x| + x² / (1 + √(x² + 1)).
 pub fn asinh(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let large = magnitude.gt(x.choose(2f64.powi(14), 2f64.powi(30)));
@@ -180,8 +180,8 @@ fn log_of_one_and<'f>(rest: Pair<'f>, magnitude: Term<'f>, large: Term<'f>) -> T
     magnitude.lt(f64::INFINITY).select(result, magnitude)
 }
 
-/// Computes acosh x = ln(1 + t + √(t (t + 2))) with t = x - 1. The error of the rounded square root
-/// corrects the result.
+/// Computes acosh x = ln(1 + t + √(t (t + 2))) with t = x - 1. The code also computes the rounding
+/// error of the square root, and corrects the result by this error.
 pub fn acosh(x: Term<'_>) -> Term<'_> {
     let large = x.gt(x.choose(2f64.powi(14), 2f64.powi(30)));
     let t = x - 1.0;
@@ -199,8 +199,8 @@ pub fn acosh(x: Term<'_>) -> Term<'_> {
     x.lt(1.0).select(f64::NAN, result)
 }
 
-/// Computes atanh |x| = ln(1 + 2|x| / (1 - |x|)) / 2. The error of the rounded quotient corrects
-/// the result.
+/// Computes atanh |x| = ln(1 + 2|x| / (1 - |x|)) / 2. The code also computes the rounding error of
+/// the quotient, and corrects the result by this error.
 pub fn atanh(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let denominator = two_sum(x.number(1.0), -magnitude);

@@ -1,9 +1,9 @@
 //! Logarithms.
 //!
-//! Integer arithmetic on the bits splits `x = 2^k (1 + f)` with √½ ≤ 1 + f < √2. In f32 `ln(1 + f)`
-//! is `f - f²/2 + f³ P(f)` with a minimax polynomial P. In f64 `ln(1 + f)` is the odd series in `s
-//! = f / (2 + f)`. As in Sun's fdlibm, the series is written as `f - (f²/2 - s (f²/2 + R(s²)))`, so
-//! that the leading term has no error.
+//! Integer arithmetic on the bits of `x` splits `x` into `2^k (1 + f)` with √½ ≤ 1 + f < √2. In f32
+//! `ln(1 + f)` is `f - f²/2 + f³ P(f)` with a minimax polynomial P. In f64 `ln(1 + f)` is the odd
+//! series in `s = f / (2 + f)`. As in Sun's fdlibm, the series is written as
+//! `f - (f²/2 - s (f²/2 + R(s²)))`, so that the leading term has no error.
 
 use super::pair::two_sum;
 use fusebox_core::builder::Term;
@@ -40,12 +40,13 @@ pub(super) struct Split<'f> {
     pub biased: Term<'f>,
 }
 
-/// Splits a positive normal number.
+/// Splits a positive normal number into `2^k (1 + f)`.
 pub(super) fn split_normal(x: Term<'_>) -> Split<'_> {
     split_scaled(x, x.number(x.choose(127.0, 1023.0)))
 }
 
-/// Splits a positive number. Handles subnormal numbers too, unless the target flushes them to zero.
+/// Splits a positive number into `2^k (1 + f)`. The number may be subnormal, unless the target
+/// flushes subnormal numbers to zero.
 pub(super) fn split(x: Term<'_>) -> Split<'_> {
     if x.has_flushing() {
         return split_normal(x);
@@ -56,8 +57,8 @@ pub(super) fn split(x: Term<'_>) -> Split<'_> {
     split_scaled(tiny.select(scaled, x), tiny.select(scaled_bias, x.number(bias)))
 }
 
-/// Splits a normal number. `bias` is the bias of the exponent. If the caller has multiplied the
-/// number by 2^s, `bias` also includes s.
+/// Splits a normal number into `2^k (1 + f)`. `bias` is the bias of the exponent. If the caller has
+/// multiplied the number by 2^s, `bias` also includes s.
 fn split_scaled<'f>(x: Term<'f>, bias: Term<'f>) -> Split<'f> {
     let root = x.choose(0x3f35_04f3_i64, 0x3fe6_a09e_667f_3bcd);
     let one = x.choose(0x3f80_0000_i64, 0x3ff0_0000_0000_0000);
@@ -87,7 +88,7 @@ pub(super) fn log_tail(f: Term<'_>) -> Term<'_> {
 }
 
 /// Returns `result`, the logarithm of `x`. If `x` is infinite, NaN, zero or negative, returns the
-/// special value for this case.
+/// special value that the logarithm has for `x`.
 fn with_special_cases<'f>(x: Term<'f>, result: Term<'f>) -> Term<'f> {
     let result = x.lt(f64::INFINITY).select(result, x);
     let result = x.lt(0.0).select(f64::NAN, result);
@@ -106,8 +107,8 @@ pub fn log(x: Term<'_>) -> Term<'_> {
     with_special_cases(x, log_sum(k, f, log_tail(f)))
 }
 
-/// Computes a logarithm to another base: `k · log 2 + (f + tail) / ln base`. With FMA, a sum of two
-/// numbers represents the leading product `f / ln base` exactly.
+/// Computes a logarithm to the base 2 or 10: `k · log 2 + (f + tail) / ln base`. With FMA, a sum of
+/// two numbers represents the leading product `f / ln base` exactly.
 fn log_to_base<'f>(x: Term<'f>, log_of_2: (f64, f64), inverse: (f64, f64)) -> Term<'f> {
     let Split { k, f, .. } = split(x);
     let leading = f * inverse.0;
@@ -131,7 +132,8 @@ pub fn log10(x: Term<'_>) -> Term<'_> {
     log_to_base(x, of_2, inverse)
 }
 
-/// Computes `ln(1 + x)` for x ≥ -1, where `sum + error` is `1 + x`. The error is added to `f`.
+/// Computes `ln(1 + x)` for x ≥ -1, where `sum + error` is `1 + x`. The code scales `error` by
+/// `2^-k` and adds it to `f`.
 pub(super) fn log_of_sum<'f>(sum: Term<'f>, error: Term<'f>) -> Term<'f> {
     let Split { k, f, biased } = split_normal(sum);
     // `inverse` is 2^-k. `k` may be limited, because near the maximum of `k` the error does not

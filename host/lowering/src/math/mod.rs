@@ -1,9 +1,10 @@
 //! The math library. The library defines `math.*` operations as functions. A function contains only
-//! `arith` operations, and `math` operations with an exact instruction.
+//! `arith` operations, and `math` operations for which processors have an exact instruction.
 //!
-//! Most functions are straight-line code, so that LLVM vectorises loops over them after inlining.
-//! Only `fmod` and large angles need a loop or a branch (`math_lanes.rs`: their vector versions).
-//! The library uses neither libm nor libdevice. README.md lists methods and measured errors.
+//! Most functions are straight-line code, so that LLVM can inline them into a loop and vectorise
+//! the loop. Only `fmod` and trigonometric functions of large angles need a loop or a branch;
+//! `math_lanes.rs` has their vector versions. The library uses neither libm nor libdevice.
+//! README.md lists methods and measured errors.
 
 // Coefficients are results of a fit. Some are close to a named constant only by chance.
 #![allow(clippy::approx_constant, clippy::excessive_precision)]
@@ -35,7 +36,7 @@ pub enum LibraryError {
     Formula(#[from] BuildError),
 }
 
-/// Formula of a function. Each variant has another number of arguments.
+/// Formula of a function. The variant states the number of the function's arguments.
 enum Written {
     Unary(for<'f> fn(Term<'f>) -> Term<'f>),
     Binary(for<'f> fn(Term<'f>, Term<'f>) -> Term<'f>),
@@ -88,14 +89,14 @@ const FUNCTIONS: &[Definition] = functions! {
     RemF "fmod" Binary remainder::fmod;
 };
 
-/// Operations whose functions on f32 shift bits of floats by the width of the mantissa, and
-/// otherwise compute with floats alone. Neither sets one of the lower 16 bits of a NaN if these are
-/// zeros in the arguments.
+/// Operations whose f32 functions set none of the lower 16 bits of a NaN if these bits are zeros in
+/// the arguments. The f32 functions of these operations shift bits of floats by the width of the
+/// mantissa, and otherwise compute with floats alone.
 const SHORT_NANS: &[OpKind] =
     &[OpKind::Exp, OpKind::Exp2, OpKind::Expm1, OpKind::Sinh, OpKind::Cosh, OpKind::Tanh, OpKind::Rsqrt, OpKind::Erf];
 
-/// Whether the operation's function on f32 returns a number or a NaN whose lower 16 bits are zeros,
-/// if its argument is a number or such a NaN.
+/// Whether an operation's f32 function sets none of the lower 16 bits of a NaN if these bits are
+/// zeros in the arguments.
 pub fn keeps_short_nans(operation: OpKind) -> bool {
     SHORT_NANS.contains(&operation)
 }
@@ -128,7 +129,7 @@ pub fn operations() -> impl Iterator<Item = OpKind> {
 }
 
 /// Builds the functions with these symbols, each once and sorted by name. Each function is private
-/// and calls no other.
+/// and calls no other function.
 ///
 /// # Errors
 /// If one of the symbols is not from [`symbol_for`].

@@ -1,7 +1,7 @@
 //! Numbers as unevaluated sums of two floats, for twice the precision.
 //!
-//! Exact sums use Knuth's algorithm. Exact products use FMA. On targets without FMA, they use
-//! Dekker's algorithm with Veltkamp's splitting.
+//! Exact sums use Knuth's algorithm. Exact products use FMA. On targets without FMA, exact products
+//! use Dekker's algorithm with Veltkamp's splitting.
 
 use fusebox_core::builder::Term;
 

@@ -1,11 +1,13 @@
 //! The exact remainder of a truncated division, C's `fmod`.
 //!
-//! * cpu targets with FMA: f32 operands are divided in f64, with digits of 28 bits. For f64
-//!   operands, a quotient below 2^52 is rounded to an integer `n`, and `x - n y` is exact.
-//! * Other targets, and larger quotients of f64 operands: both operands are integers times powers
-//!   of two, `|x| = m 2^e` and `|y| = n 2^g`. The remainder is `(m 2^(e-g) mod n) 2^g`. `2^(e-g)`
-//!   is split into several factors. A loop multiplies by one factor per iteration, so that each
-//!   product fits 64 bits. The loop ends immediately if the exponents are close.
+//! * On cpu targets with FMA, f32 operands are divided in f64 by long division, each step of which
+//!   computes 28 bits of the quotient. For f64 operands, a quotient below 2^52 is rounded to an
+//!   integer `n`, and `x - n y` is exact.
+//! * On other targets, and for larger quotients of f64 operands, the code splits both operands into
+//!   integers and powers of two: `|x| = m 2^e` and `|y| = n 2^g`. The remainder is
+//!   `(m 2^(e-g) mod n) 2^g`. `2^(e-g)` is split into several factors. A loop multiplies by one
+//!   factor of `2^(e-g)` per iteration, so that each product fits 64 bits. If the exponents are
+//!   close, the loop ends after at most one iteration.
 
 use super::exp::{power_of_two, rounder};
 use fusebox_core::builder::{Scalar, Term};
@@ -25,8 +27,9 @@ pub fn fmod<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     invalid.select(f64::NAN, result)
 }
 
-/// Computes the remainder of two f64. The rounded quotient may be one too large. The rest is then
-/// negative, and exact as well, because it is a multiple of the last bit of `y` and at most `y`.
+/// Computes the remainder of two f64. The rounded quotient may be one too large. In that case, the
+/// rest `x - n y` is negative but still exact, because the rest is a multiple of the last bit of
+/// `y` and its magnitude is at most `y`.
 fn of_doubles<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let is_large = x.ge(y * 2f64.powi(52));
     let rest = (-(x / y).trunc()).mul_add(y, x);
@@ -35,15 +38,17 @@ fn of_doubles<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     rest
 }
 
-/// Number of quotient bits that one step of the long division computes. The product of a number
-/// with this many bits and an f32 is exact in f64.
+/// Number of quotient bits that one step of the long division computes. The product of an f32 and a
+/// number of [`BITS`] bits is exact in f64.
 const BITS: i32 = 28;
 /// Number of division steps for the largest quotient of two f32, which is below 2^277.
 const STEPS: i32 = 10;
 
-/// Divides in f64 with digits of [`BITS`] bits. Digits are rounded to nearest, so the rest after a
-/// step may be negative. Only large quotients, which are rare, take more than one step. Scalar code
-/// has a branch for these steps. The function has no loop, so it vectorises.
+/// Divides in f64 by long division, each step of which computes [`BITS`] bits of the quotient. Each
+/// step rounds its part of the quotient to nearest, so the rest after a step may be negative. Only
+/// large quotients, which are rare, take more than one step. Scalar code has a branch that skips
+/// all steps but the last for small quotients. The function has no loop, so LLVM can vectorise a
+/// loop that calls it.
 fn of_singles<'f>(dividend: Term<'f>, divisor: Term<'f>) -> Term<'f> {
     let (x, y) = (dividend.extf(Scalar::F64), divisor.extf(Scalar::F64));
     let inverse = x.number(1.0) / y;

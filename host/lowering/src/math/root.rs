@@ -4,15 +4,16 @@ use super::exp::power_of_two;
 use super::pair::two_product;
 use fusebox_core::builder::Term;
 
-/// Coefficients of ∛m on [1, 8), with an error of 0.6 %.
+/// Coefficients of a polynomial that approximates ∛m on [1, 8) with an error of 0.6 %.
 const CBRT_START: [f64; 4] = [0.6816913073997567, 0.3645246132152669, -0.04331028374644075, 0.002313315242298395];
 
-/// Constants for f32 and f64. Let b be the bits of x, read as an integer. The constant minus b / 2
-/// has the bits of an estimate of 1 / √x (Lomont 2003).
+/// Constants for the first estimate of [`rsqrt`], for f32 and f64. If b is the integer that the
+/// bits of x represent, the constant minus b / 2 has the bits of an estimate of 1 / √x (Lomont
+/// 2003).
 const RSQRT_START: (i64, i64) = (0x5f37_5a86, 0x5fe6_eb50_c7b5_37a9);
 
 /// Computes ∛x = 2^q ∛m with 1 ≤ m < 8. A polynomial estimates ∛m, and two of Halley's steps refine
-/// the estimate. The last step uses an exact residue.
+/// the estimate. The last of the two Halley steps uses an exact residue.
 pub fn cbrt(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let (digits, bias) = x.choose((23_i64, 127_i64), (52, 1023));
@@ -46,8 +47,9 @@ pub fn cbrt(x: Term<'_>) -> Term<'_> {
 }
 
 /// Computes 1 / √x. Halving the exponent gives an estimate `y` with an error of 3.5 %. Steps of
-/// third order, y (1 + e/2 + 3/8 e²) with e = 1 - x y², refine the estimate. The last step includes
-/// the rounding error of x y. The steps are faster than a square root and a division.
+/// third order, y (1 + e/2 + 3/8 e²) with e = 1 - x y², refine the estimate. The last step of third
+/// order includes the rounding error of x y. The estimate and these steps take less time than a
+/// square root and a division.
 pub fn rsqrt(x: Term<'_>) -> Term<'_> {
     let (scaled, tiny) = scaled_up(x);
     let half = scaled.to_bits().shrui(1_i64);
@@ -66,8 +68,8 @@ pub fn rsqrt(x: Term<'_>) -> Term<'_> {
     regular.select(y, irregular)
 }
 
-/// Returns the number, multiplied by 2^24 or 2^54 if it is subnormal, and whether it is subnormal.
-/// The second result is `None` if the target flushes subnormal numbers to zero.
+/// Multiplies a number by 2^24 (f32) or 2^54 (f64) if the number is subnormal. Also returns whether
+/// the number is subnormal, or `None` if the target flushes subnormal numbers to zero.
 fn scaled_up(x: Term<'_>) -> (Term<'_>, Option<Term<'_>>) {
     if x.has_flushing() {
         return (x, None);

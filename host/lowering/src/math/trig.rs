@@ -2,15 +2,16 @@
 //!
 //! The argument is reduced to `x = n π/2 + r`, |r| ≤ π/4, over the whole range of the type.
 //!
-//! * f32: the reduction, sine and cosine are computed in f64. Below 2^40, on a cpu with FMA, the
-//!   nearest multiple of π/2 is subtracted in two pieces (Cody and Waite). Otherwise 2/π is
-//!   represented by two pieces of 29 bits and a rest. The products of these pieces with a 24-bit
-//!   `x` are exact. For larger `x` the pieces begin at a lower bit of 2/π. Higher bits only
-//!   contribute multiples of 4 to the product (Payne and Hanek). Four sets of pieces cover all
-//!   exponents, so the formula needs only selects.
+//! * f32: the reduction, sine and cosine are computed in f64. On a cpu with FMA, for f32 arguments
+//!   below 2^40, the code subtracts the nearest multiple of π/2 in two pieces (Cody and Waite). For
+//!   all other f32 arguments, 2/π is represented by two pieces of 29 bits and a rest. The products
+//!   of the two pieces with a 24-bit `x` are exact. The larger `x` is, the lower is the bit of 2/π
+//!   at which the pieces begin. Higher bits of 2/π would only contribute multiples of 4 to the
+//!   product (Payne and Hanek). Four sets of pieces cover all exponents, so the formula needs
+//!   selects but no loop.
 //! * f64: below 2^20 quarter turns, `n π/2` is subtracted in several pieces of π/2, and `r` is a
-//!   sum of two numbers (Cody and Waite). Above this bound, a loop that runs once computes Payne
-//!   and Hanek's product with 192 bits of 2/π in integers.
+//!   sum of two numbers (Cody and Waite). For f64 arguments above 2^20 quarter turns, a loop that
+//!   runs once computes Payne and Hanek's product with 192 bits of 2/π in integers.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
@@ -18,17 +19,17 @@ use super::exp::rounder;
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
 use fusebox_core::builder::{IntPredicate, Scalar, Term};
 
-/// Upper bounds of the argument, and the pieces of 2/π below each bound: two pieces of 29 bits, and
-/// the following 53 bits.
+/// Upper bounds of the argument, and the pieces of 2/π for arguments below each bound: two pieces
+/// of 29 bits, and a piece of the following 53 bits.
 const TWO_OVER_PI_F32: [(f64, [f64; 3]); 3] = [
     (1125899906842624.0, [0.636619770899415, 1.4681663246252086e-09, 2.276010073078396e-18]),
     (7.555786372591432e+22, [2.5682553250749862e-08, 1.6153797803925804e-17, 7.696704864039572e-26]),
     (5.070602400912918e+30, [2.937095537534198e-16, 2.83762200841452e-25, 9.372006544409766e-34]),
 ];
-/// The pieces for arguments above the last bound.
+/// The pieces of 2/π for arguments above the last bound of [`TWO_OVER_PI_F32`].
 const TWO_OVER_PI_OF_LARGEST_F32: [f64; 3] = [6.074026479468182e-24, 1.0181664371599596e-32, 1.590011303568902e-41];
 
-/// 2^40. Below this bound, the f64 product of an f32 and 2/π is the number of quarter turns with an
+/// 2^40. If an f32 is below 2^40, its f64 product with 2/π is the number of quarter turns with an
 /// error of at most 1/1000.
 const MODERATE_F32: f64 = 1099511627776.0;
 
@@ -97,7 +98,7 @@ const TAN_F32: [f64; 7] = [
 
 /// An argument after its reduction: a number of quarter turns and a remainder.
 struct Reduced<'f> {
-    /// The number of quarter turns in the two low bits.
+    /// The number of quarter turns modulo 4, in the two low bits.
     quadrant: Term<'f>,
     r: Pair<'f>,
 }
@@ -117,8 +118,8 @@ fn reduce(x: Term<'_>) -> Reduced<'_> {
 }
 
 /// Reduces an f32. Returns the quadrant in the two low bits of an i64, and the rest in f64. For `x`
-/// below 2^40 the chain of dependent operations is short. A loop that calls the function waits for
-/// the end of this chain in each iteration.
+/// below 2^40 the function has a short chain of dependent operations, because a loop that calls the
+/// function waits for the end of the chain in each iteration.
 fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     let (magnitude, wide) = (x.absf(), x.extf(Scalar::F64));
     if !(wide.has_fma() && wide.has_branches()) {
@@ -133,7 +134,7 @@ fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     x.formula().branch(is_large, by_pieces, [shifted.to_bits(), rest]).into()
 }
 
-/// Reduces an f32. Multiplies the f32 by the pieces of 2/π that belong to its magnitude.
+/// Reduces an f32. Multiplies the f32 by the pieces of 2/π that its magnitude selects.
 fn reduce_by_pieces<'f>(magnitude: Term<'f>, wide: Term<'f>) -> (Term<'f>, Term<'f>) {
     let is_above = TWO_OVER_PI_F32.map(|(bound, _)| magnitude.ge(bound));
     let piece = |i: usize, by: f64| {
@@ -172,8 +173,8 @@ fn reduce_moderate(magnitude: Term<'_>) -> [Term<'_>; 3] {
 }
 
 /// Computes `m · 2/π` modulo 4, where `m` is the argument's mantissa and 192 bits represent 2/π.
-/// The exponent selects these bits. The product gives the quarter turns and the remainder of the
-/// argument.
+/// The argument's exponent selects the 192 bits of 2/π. The product contains the number of quarter
+/// turns and the remainder of the argument.
 fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let bits = magnitude.to_bits();
     let mantissa = (bits & 0x000f_ffff_ffff_ffff_i64) | 0x0010_0000_0000_0000_i64;
@@ -205,8 +206,8 @@ fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     [quadrant, high, r.low.with_flipped(flip)]
 }
 
-/// Reads entry `word + i` of the table with a chain of selects. The function runs rarely, so the
-/// chain may be long.
+/// Reads entry `word + i` of [`TWO_OVER_PI`] with a chain of selects. The chain may be long,
+/// because kernels rarely execute it.
 fn table_word(word: Term<'_>, i: usize) -> Term<'_> {
     let entries = TWO_OVER_PI[i..].iter().enumerate();
     entries.fold(word.integer(0), |rest, (at, &entry)| word.eq(at as i64).select(entry as i64, rest))
@@ -263,9 +264,10 @@ fn sin_at<'f>(quadrant: Term<'f>, r: &Pair<'f>) -> Term<'f> {
     value.with_flipped(sign_at(quadrant))
 }
 
-/// Computes the sine of `quadrant · π/2 + rest` as f32. The computation uses f64 and the formula `b
-/// (1 + r² p(r²))`, with b = r for a sine and b = 1 for a cosine. The sign is applied to b, which
-/// keeps the sign of a zero. The two halves of `p` are independent and run in parallel.
+/// Computes the sine of `quadrant · π/2 + rest` as f32. The computation uses f64 and the formula
+/// `b (1 + r² p(r²))`, with b = r for a sine and b = 1 for a cosine. The code applies the sign of
+/// the sine to b, so that a zero keeps its sign. The two halves of the polynomial `p` are
+/// independent, so that the processor can compute them in parallel.
 fn sin_at_single<'f>(quadrant: Term<'f>, rest: Term<'f>) -> Term<'f> {
     let (odd, square) = (is_odd(quadrant), rest * rest);
     let base = odd.select(1.0, rest).with_flipped(sign_at(quadrant));
@@ -274,7 +276,8 @@ fn sin_at_single<'f>(quadrant: Term<'f>, rest: Term<'f>) -> Term<'f> {
     (base * slope).truncf(Scalar::F32)
 }
 
-/// Computes sin x. In f64 this is sin |x| with the sign of x, which keeps -0.
+/// Computes sin x. In f64, the code computes sin |x| and applies the sign of x, so that the sine of
+/// -0 is -0.
 pub fn sin(x: Term<'_>) -> Term<'_> {
     if x.is_f32() {
         let (quadrant, rest) = reduce_single(x);
@@ -284,7 +287,7 @@ pub fn sin(x: Term<'_>) -> Term<'_> {
     sin_at(quadrant, &r).with_flipped(x.sign_bit())
 }
 
-/// Computes cos x, which is the sine a quarter turn further.
+/// Computes cos x as the sine of x plus a quarter turn.
 pub fn cos(x: Term<'_>) -> Term<'_> {
     if x.is_f32() {
         let (quadrant, rest) = reduce_single(x);
@@ -294,8 +297,8 @@ pub fn cos(x: Term<'_>) -> Term<'_> {
     sin_at(quadrant + 1_i64, &r)
 }
 
-/// Computes tan x. In f32 this is a polynomial, or -1 divided by the polynomial. In f64 this is the
-/// sine divided by the cosine.
+/// Computes tan x. In f32, tan x is computed as a polynomial, or as -1 divided by the polynomial.
+/// In f64, tan x is computed as the sine divided by the cosine.
 pub fn tan(x: Term<'_>) -> Term<'_> {
     let value = if x.is_f32() {
         let (quadrant, rest) = reduce_single(x.absf());

@@ -16,15 +16,16 @@ use crate::{llvm, mlir};
 unsafe extern "C" {
     /// Adds the translations of the dialects `builtin` and `llvm` (`mlir/passes.cpp`).
     fn fusebox_insert_translations(registry: MlirDialectRegistry);
-    /// Restores facts about loops that the conversions drop (`mlir/passes.cpp`).
+    /// Restores the loop annotations and overflow flags that MLIR's conversions drop
+    /// (`mlir/passes.cpp`).
     fn fusebox_annotate_loops(module: MlirOperation);
 }
 
-/// The conversions, in order.
+/// MLIR's conversion passes, in order.
 const PIPELINE: &str = "builtin.module(convert-scf-to-cf,convert-vector-to-llvm,convert-math-to-llvm,\
 convert-arith-to-llvm,convert-cf-to-llvm,convert-func-to-llvm,reconcile-unrealized-casts)";
 
-/// Converts the kernels of a batch.
+/// Converts the kernels of a batch to LLVM IR.
 pub(crate) struct Conversions {
     context: Context,
 }
@@ -46,8 +47,8 @@ impl Conversions {
         Conversions { context }
     }
 
-    /// Converts functions for the machine of an LLVM module. `name` identifies the functions in
-    /// error messages.
+    /// Converts functions to the dialect `llvm`, for the machine of an LLVM module. `name`
+    /// identifies the functions in error messages.
     ///
     /// # Errors
     /// MLIR's diagnostics.

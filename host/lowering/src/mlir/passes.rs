@@ -89,7 +89,7 @@ impl MlirPasses {
         Ok(())
     }
 
-    /// Runs the passes that belong to the kernel's stage, in their order.
+    /// Runs the passes in `all` that belong to the kernel's current stage, in the order of `all`.
     ///
     /// # Errors
     /// The errors of [`run`](Self::run).

@@ -1,9 +1,9 @@
 //! Inlines subgraph functions that are called once, that are small, or whose copies are small in
 //! total.
 //!
-//! Inlining works from callees to callers, so it visits each function once. Inlining visits the
-//! callers of a function when the final size of this function is known. LLVM's own inliner may
-//! still inline the remaining functions.
+//! The pass visits callees before their callers, so it visits each function once. When the pass
+//! visits a caller, it knows the final size of each callee. LLVM's own inliner does not inline the
+//! remaining functions, because lowering marks them `noinline`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,9 +11,9 @@ use fusebox_core::ir::{Function, OpKind, Operation, Region, Value, callees_first
 
 /// Functions of at most this many operations are inlined into every caller.
 pub(crate) const SMALL: usize = 40;
-/// Functions whose extra copies total at most this many operations are inlined too. A call prevents
-/// vectorisation, and LLVM eliminates the common subexpressions of a short row's elements only in
-/// inlined code.
+/// Functions are also inlined if their extra copies together have at most this many operations. A
+/// call prevents vectorisation. LLVM eliminates common subexpressions between the elements of a
+/// short row only in inlined code.
 const SMALL_COPIES: usize = 10 * SMALL;
 /// Like `SMALL`, for GPUs. On a GPU, a call saves registers to memory, and the operations of caller
 /// and callee cannot overlap.
@@ -32,7 +32,8 @@ struct Graph {
     small: usize,
 }
 
-/// Inlines all calls that meet the criteria. Does not remove functions that are no longer called.
+/// Inlines all calls that [`Graph::takes`] accepts. Does not remove functions that are no longer
+/// called.
 pub(crate) fn inline_calls(functions: &mut [Function], small: usize) {
     let by_name = functions.iter().enumerate().map(|(at, function)| (function.name.clone(), at)).collect();
     let mut graph = Graph { by_name, sizes: vec![0; functions.len()], uses: vec![0; functions.len()], small };

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The output of each stage is kernel IR too. The text of the output is MLIR, which can be parsed
-//! again. [`crate::lower`] can resume lowering from this text.
+//! again. [`crate::lower`] can resume lowering from the text of any stage.
 
 mod indices;
 mod inline;
@@ -47,7 +47,8 @@ pub(crate) struct Facts<'k> {
     pub(crate) threads: u32,
     /// Shared memory that the plan requests, in bytes.
     pub(crate) shared_bytes: u64,
-    /// Where HLO instructions come from. The math library has no such places.
+    /// Lines of the user's program from which the HLO instructions come. `None` for the math
+    /// library.
     pub(crate) origins: Option<&'k crate::Origins>,
 }
 

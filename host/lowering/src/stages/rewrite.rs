@@ -2,8 +2,8 @@
 //! operation.
 //!
 //! A stage represents a value of the source function by a *slot*, which holds any number of values
-//! of the new function. A stage rewrites single operations. The stage also defines the types in
-//! which values cross the borders of regions. This module rewrites control flow for all stages.
+//! of the new function. A stage defines how a single operation is rewritten, and with which types
+//! values cross the borders of regions. This module rewrites control flow for all stages.
 
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
 
@@ -69,22 +69,23 @@ impl<'s, S: Clone> Rewriter<'s, S> {
     }
 }
 
-/// A pass from one form of a kernel's functions to the next.
+/// A stage of lowering: a pass that rewrites the functions of a kernel.
 pub(crate) trait Stage<'s>: Sized {
     /// Representation of a value of the source function.
     type Slot: Clone;
 
     fn rewriter(&mut self) -> &mut Rewriter<'s, Self::Slot>;
 
-    /// Returns the types of the values that represent a value of type `ty` across regions and
-    /// functions.
+    /// Returns the types of the new values that represent a source value of type `ty` where the
+    /// value crosses the border of a region or function.
     fn passed(&self, ty: &Type) -> Done<Vec<Type>>;
 
-    /// Returns the values that represent a slot across regions and functions.
+    /// Returns the new values that represent a slot where the slot's value crosses the border of a
+    /// region or function.
     fn values(&mut self, slot: &Self::Slot) -> Done<Vec<Value>>;
 
     /// Returns the slot for a value of type `ty` that is represented by `values`. `like` has the
-    /// slots from which the value may come: one for each predecessor.
+    /// slots from which the value may come: one slot for each predecessor.
     fn slot_of(&mut self, ty: &Type, values: &[Value], like: &[Self::Slot]) -> Done<Self::Slot>;
 
     /// Whether values of this type never change in a loop, so that loops do not carry them.
@@ -92,7 +93,8 @@ pub(crate) trait Stage<'s>: Sized {
         false
     }
 
-    /// Rewrites one operation. Implementations call the other methods for control flow.
+    /// Rewrites one operation. Implementations call the other methods of the trait to rewrite
+    /// control flow.
     fn operation(&mut self, op: &'s Operation) -> Done;
 
     fn out<'a>(&'a mut self) -> &'a mut Writer
@@ -213,8 +215,8 @@ pub(crate) trait Stage<'s>: Sized {
         self.slots_of(types, &merged, &slots_of)
     }
 
-    /// Returns the slots for values of these types. `values` represents the slots, one after the
-    /// other.
+    /// Returns the slots for values of these types. `values` has the values of the first slot, then
+    /// the values of the second slot, and so on.
     fn slots_of(&mut self, types: &[Type], values: &[Value], likes: &[Vec<Self::Slot>]) -> Done<Vec<Self::Slot>> {
         let mut rest = values;
         let mut slots = Vec::with_capacity(types.len());
@@ -266,8 +268,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// Writes a loop. `body` maps the loop variables and the state to the next state. Returns the
-    /// state after the last iteration.
+    /// Writes a loop. `body` writes one iteration, which maps the loop variables and the loop's
+    /// state to the next state. Returns the state after the last iteration.
     fn turns(
         &mut self,
         head: LoopHead,
@@ -308,8 +310,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok((staying, carried))
     }
 
-    /// Returns the slots of the state. Loop-carried values come from `values`, other values from
-    /// `inits`.
+    /// Returns the slots of a loop's state. Loop-carried values come from `values`, other values
+    /// from `inits`.
     fn state(&mut self, inits: &[Self::Slot], types: &[Type], values: &[Value]) -> Done<Vec<Self::Slot>> {
         let mut rest = values;
         let mut slots = Vec::with_capacity(types.len());
@@ -359,7 +361,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// Rewrites `scf.while`. Calls `turn` before the body is written.
+    /// Rewrites `scf.while`. Calls `turn` at the beginning of the loop's body, before the
+    /// operations of the body are written.
     fn while_loop(&mut self, op: &'s Operation, turn: impl FnOnce(&mut Self)) -> Done {
         let [condition, body] = op.regions.as_slice() else {
             return Unsupported::because("it has no condition or no body");

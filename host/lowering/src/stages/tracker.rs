@@ -12,8 +12,9 @@ use crate::indices::{Indices, Ix};
 /// Maximum number of definitions that the analysis of an integer's range follows.
 const RANGE_DEPTH: u32 = 8;
 
-/// Number of operations above which an expression for a map's result counts as large. A large
-/// expression is not used if computing the result from the operands' values takes fewer operations.
+/// Number of operations above which an expression for a map's result counts as large. The stage
+/// does not use a large expression if computing the map's result from the values of the operands
+/// takes fewer operations.
 const LARGE: u32 = 24;
 
 /// Expressions of indices, and the values that the leaves of these expressions represent.
@@ -24,12 +25,13 @@ pub(crate) struct Tracker {
     /// Leaves that replace whole expressions. The key is the value of the expression.
     cut: HashMap<Value, Ix>,
     /// Expressions that are parts of earlier map results. The values of these expressions count as
-    /// computed.
+    /// already computed.
     computed: HashSet<Ix>,
 }
 
 impl Tracker {
-    /// Creates a leaf for a value. The value has this range and is defined at this nesting depth.
+    /// Creates a leaf for a value. The value is in `range` and is defined at the nesting depth
+    /// `depth`.
     pub(crate) fn leaf(&mut self, value: Value, range: Interval, depth: u32) -> Ix {
         let ix = self.algebra.leaf(range, depth);
         self.leaves.insert(ix, value);
@@ -41,7 +43,7 @@ impl Tracker {
         self.leaves.get(&ix).copied()
     }
 
-    /// Returns a leaf for a value that equals this expression.
+    /// Returns a leaf for `value`, which is the value of the expression `ix`.
     pub(crate) fn leaf_for(&mut self, ix: Ix, value: Value) -> Ix {
         if let Some(&known) = self.cut.get(&value) {
             return known;
@@ -83,10 +85,10 @@ impl Tracker {
         map.results.iter().map(value).collect()
     }
 
-    /// Whether `direct`, the results of a map computed from its operands' values, takes fewer
-    /// operations than `results`, computed from the operands' expressions. Without a cut,
-    /// simplification rules may rewrite the operands' expressions, so that each map in a chain
-    /// repeats more operations of the maps before it.
+    /// Whether computing a map from the values of its operands (`direct`) takes fewer operations
+    /// than computing the map from the expressions of its operands (`results`). If no leaves
+    /// replace the operands' expressions, simplification rules may rewrite these expressions. In a
+    /// chain of maps, each map would then repeat more operations of the maps before it.
     pub(crate) fn is_better_cut(&mut self, results: &[Ix], direct: &[Ix]) -> bool {
         // Operands have other uses too, so their values are available anyway.
         let composed = self.algebra.operations_beyond(&mut self.computed, results);
@@ -99,7 +101,7 @@ impl Tracker {
         self.algebra.takes_more_than(LARGE, ix)
     }
 
-    /// Returns the outcome of a comparison, if the range of the difference decides it.
+    /// Returns the outcome of a comparison, if the range of `a - b` decides the outcome.
     pub(crate) fn decided(&mut self, predicate: i64, a: Ix, b: Ix) -> Option<bool> {
         let difference = self.algebra.sub(a, b);
         let range = self.algebra.range(difference);
@@ -109,8 +111,9 @@ impl Tracker {
     }
 }
 
-/// Returns the outcome of a comparison, if the range of the difference decides it. `predicate` is
-/// the number of a predicate of `arith.cmpi`: `==`, `!=`, and the signed `<`, `<=`, `>`, `>=`.
+/// Returns the outcome of a comparison, if `difference`, the range of the operands' difference,
+/// decides the outcome. `predicate` is the number of a predicate of `arith.cmpi`: `==`, `!=`, and
+/// the signed `<`, `<=`, `>`, `>=`.
 fn decide(predicate: i64, difference: Interval) -> Option<bool> {
     let Interval { lower, upper } = difference;
     match predicate {
@@ -147,7 +150,7 @@ impl<'s> Definitions<'s> {
         if !signed && bits == 64 { Interval::ALL } else { self.range(integer, bits, signed, RANGE_DEPTH) }
     }
 
-    /// Returns the range of an integer that follows from its definition.
+    /// Returns the range that follows for an integer from its definition.
     fn range(&self, value: Value, bits: u32, signed: bool, depth: u32) -> Interval {
         let full = full_range(bits, signed);
         let Some(op) = self.by_value[value.number()].filter(|_| depth > 0) else { return full };

@@ -62,7 +62,7 @@ impl Writer {
         Writer::like(&EMPTY)
     }
 
-    /// Writes a formula over these values.
+    /// Writes the operations of a formula over `values`.
     pub(crate) fn formula(
         &mut self,
         values: &[Value],
@@ -139,7 +139,7 @@ impl Writer {
         self.scopes.last().copied().unwrap_or(0)
     }
 
-    /// Whether values of a scope are visible here.
+    /// Whether the next operation can use values of a scope.
     pub(crate) fn is_visible(&self, scope: u32) -> bool {
         self.scopes.binary_search(&scope).is_ok()
     }
@@ -173,8 +173,8 @@ impl Writer {
         results
     }
 
-    /// Fails if the function has too many operations. Unrolled loops and combiners can be written
-    /// many times.
+    /// Fails if the function has too many operations. A stage may write the body of an unrolled
+    /// loop or of a combiner many times.
     pub(crate) fn check_size(&self) -> Done {
         if self.written > MOST_WRITTEN {
             return Unsupported::because(format!(
@@ -232,7 +232,8 @@ impl Writer {
         }
     }
 
-    /// Returns a constant integer or index. For a vector type, every lane has this value.
+    /// Returns a constant integer or index. If `ty` is a vector type, every lane of the constant is
+    /// `value`.
     pub(crate) fn int(&mut self, value: i64, ty: &Type) -> Value {
         let bits = ty.element().bits();
         let kept = if bits >= 64 { value } else { value << (64 - bits) >> (64 - bits) };
@@ -260,7 +261,8 @@ impl Writer {
         self.int(value, &Type::INDEX)
     }
 
-    /// Returns a constant `f32` or `f64`. For a vector type, every lane has this value.
+    /// Returns a constant `f32` or `f64`. If `ty` is a vector type, every lane of the constant is
+    /// `value`.
     pub(crate) fn float(&mut self, value: f64, ty: &Type) -> Value {
         let (bits, float) = match ty.element() {
             Scalar::F64 => (value.to_bits(), Float::F64),
@@ -347,7 +349,7 @@ impl Writer {
     }
 }
 
-/// Creates the operation of a constant integer.
+/// Creates the operation that defines a constant integer.
 pub(crate) fn integer(value: i64, ty: &Type, result: Value) -> Operation {
     let attributes = vec![("value".into(), Attribute::Int(value, ty.clone()))];
     Operation { attributes, ..Operation::new(OpKind::Constant, Vec::new(), vec![result]) }

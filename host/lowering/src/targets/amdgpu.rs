@@ -1,4 +1,4 @@
-//! AMD's GPUs. The code for these GPUs is assembly.
+//! AMD's GPUs. The generated code for AMD's GPUs is assembly.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::ir::Float;
@@ -10,7 +10,7 @@ use crate::llvm::{Module, Op, Val, backend};
 /// LLVM's number of the calling convention of kernels.
 const KERNEL: u32 = 91;
 
-/// Targets that have the name of their processor.
+/// Targets that are named after their processor.
 pub(super) const FAMILY: Family = Family { names: "gfxNNN", named: |name| name.starts_with("gfx").then(|| info(name)) };
 
 fn info(processor: &str) -> TargetInfo {

@@ -8,8 +8,9 @@ use crate::{llvm, optimize};
 
 pub(super) const FAMILY: Family = Family { names: "cpu, cpu,-amx, cpu,-avx512", named };
 
-/// Returns the target with this name. A suffix of the name removes features, in LLVM's notation.
-/// The target's code then also runs on processors that lack these features.
+/// Returns the target with this name. A suffix of the name removes features of this machine's
+/// processor, in LLVM's notation. Code for a target with a suffix also runs on processors that lack
+/// the removed features.
 fn named(name: &str) -> Option<TargetInfo> {
     match name {
         "cpu" => Some(info()),
@@ -19,8 +20,8 @@ fn named(name: &str) -> Option<TargetInfo> {
     }
 }
 
-/// Returns this machine's processor without AVX-512 and later extensions. The widest vectors are
-/// then the vectors of AVX2.
+/// Returns this machine's processor without AVX-512 and later extensions. Without AVX-512, the
+/// widest vectors are the vectors of AVX2.
 fn without_wide_vectors() -> TargetInfo {
     let info = info();
     TargetInfo {

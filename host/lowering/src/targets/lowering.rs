@@ -1,4 +1,4 @@
-//! The two translations of the last stage of the kernel IR to LLVM IR.
+//! The two lowerings that translate the kernel IR's last stage to LLVM IR.
 
 use crate::error::LoweringError;
 
@@ -9,7 +9,7 @@ pub enum Lowering {
     #[default]
     Fusebox,
     /// MLIR's conversions to its dialect `llvm`, and its translation of this dialect to LLVM IR.
-    /// This lowering is only for kernels of the cpu.
+    /// The lowering `mlir` is only for kernels of the cpu.
     Mlir,
 }
 
@@ -17,7 +17,7 @@ impl Lowering {
     /// All lowerings.
     pub const ALL: [Lowering; 2] = [Lowering::Fusebox, Lowering::Mlir];
 
-    /// Returns the name that users write.
+    /// Returns the lowering's name that users write.
     pub fn name(self) -> &'static str {
         match self {
             Lowering::Fusebox => "fusebox",

@@ -54,8 +54,9 @@ impl Target {
         Target(Arc::new(cpu::info()))
     }
 
-    /// Returns the simulator as a target. Kernels have the form for GPUs, but they are compiled to
-    /// code for this processor that calls the simulator.
+    /// Returns the simulator as a target. Kernels for the simulator have the form of GPU kernels,
+    /// but lowering compiles them to code for this processor. The compiled code calls the
+    /// simulator.
     pub fn simt() -> Target {
         Target(Arc::new(simt::info()))
     }
@@ -113,8 +114,8 @@ impl Target {
         if triple.is_none() { llvm::host_instruction_sets(without) } else { Vec::new() }
     }
 
-    /// Returns the description of a typical machine of the target. Callers use it if no real
-    /// machine is described.
+    /// Returns the description of a typical machine of the target. Callers use this description if
+    /// they have no description of a real machine.
     pub fn device(&self) -> &DeviceDescription {
         &self.0.device
     }
@@ -169,7 +170,7 @@ impl Target {
         self.0.buffer_alignment
     }
 
-    /// Whether the code states the places from which its instructions come.
+    /// Whether the generated code states the source locations of its instructions.
     pub fn states_origins(&self) -> bool {
         self.0.states_origins
     }
@@ -198,7 +199,8 @@ impl fmt::Display for Target {
 /// All properties of a target that affect lowering.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetInfo {
-    /// A typical machine of the target. The machine's name is the target's name that users write.
+    /// A typical machine of the target. The name of this machine is the target's name that users
+    /// write.
     pub(crate) device: DeviceDescription,
     pub(crate) runner: Option<Runner>,
     /// The code that turns kernels into LLVM IR.
@@ -217,7 +219,7 @@ pub(crate) struct TargetInfo {
     pub(crate) several_modules: bool,
     /// Width in bits of an index whose range fits 32 bits.
     pub(crate) index_bits: u32,
-    /// Whether the code states the places from which its instructions come.
+    /// Whether the generated code states the source locations of its instructions.
     pub(crate) states_origins: bool,
     /// Whether every memory access is reported to the simulator.
     pub(crate) reports_accesses: bool,
@@ -227,15 +229,15 @@ pub(crate) struct TargetInfo {
     pub(crate) global_space: u32,
     /// LLVM's number of the address space that a block's threads share.
     pub(crate) shared_space: u32,
-    /// Alignment of tiles in bytes. The widest access needs this alignment.
+    /// Alignment of tiles in bytes. The widest access to a tile needs this alignment.
     pub(crate) tile_alignment: u32,
     /// Whether the target has instructions that convert between f16 and f32.
     pub(crate) converts_f16: bool,
     /// Whether the target has an instruction that converts f32 to bf16 with rounding to nearest
     /// even.
     pub(crate) converts_bf16: bool,
-    /// Whether each NaN that results from arithmetic on numbers has zeros in the lower half of its
-    /// bits.
+    /// Whether arithmetic on numbers that are not NaN produces only NaNs with zeros in the lower
+    /// half of their bits.
     pub(crate) makes_short_nans: bool,
     /// Element types that tile registers can multiply.
     pub(crate) tile_products: NarrowProducts,
@@ -244,30 +246,30 @@ pub(crate) struct TargetInfo {
     pub(crate) word_products: NarrowProducts,
     /// Abilities of the target that math functions use.
     pub(crate) math: Abilities,
-    /// Maximum number of copies of a loop's body. Unrolling of this loop and of enclosing loops
-    /// produces these copies. Unrolling short inner loops pays if an outer loop can then be
-    /// vectorised. On GPUs, copies of branches take registers and gain little.
+    /// Maximum number of copies of a loop's body that result from unrolling the loop and the loops
+    /// around it. Unrolling short inner loops pays if an outer loop can then be vectorised. On
+    /// GPUs, copies of branches take registers and gain little.
     pub(crate) most_copies: i64,
     /// Maximum number of operations that result from unrolling a loop that contains other loops.
-    /// Beyond this number, code grows without a gain.
+    /// Beyond this number, unrolling makes the code longer but not faster.
     pub(crate) most_nested: i64,
-    /// Maximum number of copies of a long loop. Unrolling of enclosing loops produces these copies.
-    /// LLVM turns each copy into a vector loop and remainder loops.
+    /// Maximum number of copies of a long loop that result from unrolling the loops around it. LLVM
+    /// turns each copy of the long loop into a vector loop and remainder loops.
     pub(crate) most_long_loops: i64,
     /// Maximum number of indirect reads in a loop that LLVM may vectorise. The address of an
-    /// indirect read depends on another read. Without fast gathers, an indirect read becomes loads
-    /// and inserts of single elements. A loop with many indirect reads takes long to compile and
-    /// runs no faster than scalar code.
+    /// indirect read depends on another read. On processors without fast gathers, LLVM vectorises
+    /// an indirect read as loads and inserts of single elements. Without fast gathers, a vectorised
+    /// loop with many indirect reads takes long to compile and runs no faster than scalar code.
     pub(crate) most_gathers: usize,
     /// Maximum total number of operations in extra inlined copies of math functions in a kernel.
-    /// Beyond this number, the kernel calls the functions. `None` if calls always cost more than
-    /// inlined copies.
+    /// Beyond this number, the kernel calls its math functions. `None` if calls always cost more
+    /// than inlined copies.
     pub(crate) most_copied_math: Option<usize>,
     /// Number of threads of a warp. The threads of a warp can exchange values directly.
     pub(crate) warp: u32,
     pub(crate) atomics: Atomics,
     /// Whether loops that are too long for full unrolling keep one copy of the body. If not, LLVM's
-    /// passes decide.
+    /// passes decide how many copies to make.
     pub(crate) keeps_long_loops: bool,
     /// Whether loops are split so that conditions on their variables are known in each part.
     pub(crate) splits_loops: bool,
@@ -298,12 +300,12 @@ pub(crate) struct Backend {
     pub(crate) assembled: Option<Assembled>,
     /// Registers the back end with LLVM.
     pub(crate) initialize: fn(),
-    /// LLVM's target triple. `None` for this machine.
+    /// LLVM's target triple, or `None` for this machine.
     pub(crate) triple: Option<&'static str>,
     pub(crate) processor: String,
     pub(crate) features: String,
-    /// Prefixes of LLVM's names of features. A feature of this machine is excluded if its name has
-    /// one of these prefixes.
+    /// Prefixes of feature names in LLVM's notation. Code for the target uses no feature of this
+    /// machine whose name has one of these prefixes.
     pub(crate) without: &'static [&'static str],
 }
 
@@ -314,7 +316,8 @@ pub(crate) type WrittenProduct = fn(&Module, MatrixProduct, &[Val]) -> Vec<Val>;
 /// Code for products of tiles in shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TileCode {
-    /// Makes this thread's stores visible to products after the next barrier.
+    /// Writes an operation that makes the executing thread's stores visible to products of tiles
+    /// after the next barrier.
     pub(crate) ready: fn(&Module),
     /// Writes a product. Takes the addresses of two tiles and the sums, and returns the new sums.
     pub(crate) product: fn(&Module, &TileProduct, [Val; 2], &[Val]) -> Vec<Val>,
@@ -350,7 +353,7 @@ pub(crate) struct GpuCode {
     /// Writes a barrier for all threads of the block.
     pub(crate) barrier: fn(&Module),
     /// Writes the exchange of words of 32 bits between lanes. The third argument is a distance:
-    /// each lane gets the word of the lane whose number is larger by this distance. The fourth
+    /// each lane receives the word of the lane whose number is larger by this distance. The fourth
     /// argument is the number of lanes that exchange words.
     pub(crate) word_of_lane: fn(&Module, Val, i64, i64) -> Val,
     /// Writes a warp's product of matrices, if the target has one.

@@ -1,4 +1,4 @@
-//! NVIDIA's GPUs. The code for these GPUs is PTX.
+//! NVIDIA's GPUs. The generated code for NVIDIA's GPUs is PTX.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::ir::{Float, MatrixProduct};
@@ -23,7 +23,7 @@ const PARAMETER_BYTES: [usize; 2] = [4352, 32764];
 const OF_WIDE_PARAMETERS: u32 = 81;
 
 /// The architecture with an instruction for products of tiles, and its compute capability. Code for
-/// this architecture runs on no other architecture, so users must request this target by its exact
+/// `sm_90a` runs on no other architecture, so users must request the target `sm_90a` by its exact
 /// name.
 const OF_TILES: (&str, u32) = ("90a", 90);
 

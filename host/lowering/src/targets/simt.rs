@@ -1,5 +1,6 @@
-//! The simulator as a target. A kernel has the form for GPUs, but becomes code for this processor.
-//! The code reports its memory accesses to the simulator.
+//! The simulator as a target. A kernel for the simulator has the form of a GPU kernel, but lowering
+//! compiles it to code for this processor. The compiled code reports its memory accesses to the
+//! simulator.
 
 use fusebox_core::builder::Abilities;
 use fusebox_core::device::{DeviceDescription, NarrowProducts};

@@ -1,5 +1,5 @@
 //! Writes products of tiles in shared memory by `wgmma`, an instruction of NVIDIA's sm_90a. LLVM
-//! has no intrinsic for this instruction.
+//! has no intrinsic for `wgmma`.
 //!
 //! A tile consists of squares of 128 bytes without swizzling. A square has 8 lines by 8 steps. A
 //! line is a row of the left operand or a column of the right operand; steps run along the
@@ -26,8 +26,8 @@ const UNIT_BITS: i64 = 4;
 const STEPS_AT: i64 = 16;
 const LINES_AT: i64 = 32;
 
-/// Makes earlier stores visible to `wgmma`. This instruction reads shared memory through another
-/// path than loads and stores.
+/// Makes earlier stores visible to `wgmma`. `wgmma` accesses shared memory through another path
+/// than loads and stores do.
 fn ready(llvm: &Module) {
     llvm.call_assembly("fence.proxy.async.shared::cta;", "~{memory}", llvm.void(), &[]);
 }

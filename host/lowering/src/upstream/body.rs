@@ -13,9 +13,9 @@ use crate::math as library;
 use crate::math_versions::name_of;
 use crate::targets::TargetInfo;
 
-/// Attribute of every `scf.for`: the restriction for the loop, which may be empty. The conversion
-/// of the loop copies the attribute to the jump that closes the loop, where `mlir/passes.cpp` reads
-/// it.
+/// Attribute of every `scf.for`, which states the restrictions on LLVM's transformations of the
+/// loop. The list of restrictions may be empty. MLIR's conversion of the loop copies the attribute
+/// to the jump that closes the loop, where `mlir/passes.cpp` reads the attribute.
 pub(super) const LOOP: &str = "llvm.loop_annotation";
 
 pub(super) type Outcome<'s> = Result<(), (Option<&'s Operation>, Unsupported)>;
@@ -27,9 +27,10 @@ pub(super) struct Kernel<'k> {
     pub(super) text: String,
     /// Constants in memory, which are not inside of functions.
     pub(super) globals: String,
-    /// Names of the functions that the kernel calls, without functions of the math library.
+    /// Names of the functions that the kernel calls, except functions of the math library.
     pub(super) own: BTreeSet<String>,
-    /// The math functions that the kernel calls. The kernel copies all others.
+    /// The math functions that the kernel calls. The kernel copies all other math functions that it
+    /// uses.
     called: BTreeSet<&'static str>,
     /// Functions of the math library that the kernel uses.
     pub(super) math: BTreeSet<&'static str>,
@@ -49,7 +50,7 @@ pub(super) struct Body<'b, 'k, 's> {
     numbers: HashMap<Value, i64>,
     /// Whether the function is the entry function, which knows the ids of block and thread.
     is_entry: bool,
-    /// Number of values that the source function does not have.
+    /// Number of values written so far that have no counterpart in the source function.
     fresh: usize,
     depth: usize,
     current: Option<&'s Operation>,
@@ -86,8 +87,8 @@ impl<'k> Kernel<'k> {
     }
 }
 
-/// Whether an operation stays as it is, because MLIR converts it. These operations also work lane
-/// by lane, except for those on vectors.
+/// Whether an operation on scalars or vectors stays as it is, because MLIR converts the operation.
+/// On vectors, all these operations work lane by lane.
 pub(super) fn is_copied(kind: OpKind) -> bool {
     use OpKind::*;
     matches!(
@@ -197,7 +198,7 @@ impl<'s> Body<'_, '_, 's> {
         }
     }
 
-    /// Writes an operation with its own operands and results.
+    /// Writes an operation with the operands and results that it has in the source function.
     fn copied(&mut self, op: &Operation, name: &str, attributes: &[Entry]) -> Done {
         let attributes = dictionary(attributes);
         let signature = self.signature(op)?;
@@ -253,8 +254,9 @@ impl<'s> Body<'_, '_, 's> {
         self.nested(op, &[(LOOP.into(), annotation)], before_end, &names(&op.operands))
     }
 
-    /// Writes a choice by an index. MLIR's conversion keeps only 32 bits of the index, so this
-    /// function replaces a larger index by a number that selects the default.
+    /// Writes an `scf.index_switch`, which chooses a region by an index. MLIR's conversion keeps
+    /// only 32 bits of the index, so this function replaces a larger index by a number that selects
+    /// the default.
     fn index_switch(&mut self, op: &'s Operation) -> Done {
         let cases = op.integers("cases").unwrap_or_default();
         if cases.iter().any(|case| !(0..i64::from(i32::MAX)).contains(case)) {
@@ -326,7 +328,7 @@ impl<'s> Body<'_, '_, 's> {
         self.copied(op, OpKind::Call.name(), &[("callee".into(), Attribute::symbol(callee))])
     }
 
-    /// Writes the operations of a region that another operation surrounds.
+    /// Writes the operations of a region inside of an operation that the caller writes.
     pub(super) fn inside(&mut self, region: &'s Region) -> Done {
         self.depth += 1;
         self.operations(region, "")?;
@@ -334,7 +336,7 @@ impl<'s> Body<'_, '_, 's> {
         Ok(())
     }
 
-    /// Returns the number of a constant in memory that is not used yet.
+    /// Returns a number for a new constant in memory.
     pub(super) fn next_constant(&mut self) -> usize {
         self.kernel.constants += 1;
         self.kernel.constants - 1
@@ -362,8 +364,8 @@ impl<'s> Body<'_, '_, 's> {
         Ok(format!("({}) -> ({})", types(&op.operands)?, types(&op.results)?))
     }
 
-    /// Writes an operation with one result, both of which have no counterpart in the source
-    /// function. Returns the name of the result.
+    /// Writes an operation that has one result and no counterpart in the source function. Returns
+    /// the name of the result.
     pub(super) fn result_of(&mut self, operation: &str) -> String {
         let name = self.fresh_name();
         self.line(&format!("{name} = {operation}"));

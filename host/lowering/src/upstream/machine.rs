@@ -7,16 +7,16 @@ use crate::error::{Done, Required, Unsupported};
 use crate::word_products::{REGISTER_BYTES, WordProduct, are_unsigned};
 
 impl Body<'_, '_, '_> {
-    /// Returns the number of rows, and the bytes of a row, of a tile. Returns `None` for other
-    /// values.
+    /// Returns the number of rows, and the bytes of a row, of a tile. Returns `None` if the value
+    /// is not a tile.
     pub(super) fn tile(&self, value: Value) -> Option<[i64; 2]> {
         let ([rows, columns], element) = self.source.type_of(value).as_tile()?;
         Some([rows, columns * element.byte_size() as i64])
     }
 
     /// Returns the shape of a tile, as operands of intrinsics. All tiles of a kernel must have the
-    /// same shape. With a second shape, LLVM may find too few free registers, and would then abort
-    /// the process.
+    /// same shape. If a kernel had tiles of two shapes, LLVM might find too few free registers, and
+    /// would then abort the process.
     fn shape(&mut self, tile: Value) -> Done<[String; 2]> {
         let shape = self.tile(tile).required("it has no tile")?;
         let available = self.kernel.target.tile_products;

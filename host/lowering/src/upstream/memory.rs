@@ -35,7 +35,7 @@ impl<'s> Body<'_, '_, 's> {
         self.address_of(op, at, &element)
     }
 
-    /// Computes an address like [`Self::address`]. The index counts elements of this type.
+    /// Computes an address like [`Self::address`]. The index counts elements of the type `element`.
     pub(super) fn address_of(&mut self, op: &Operation, at: usize, element: &str) -> Done<Address> {
         let &[base, index] = op.operands.get(at..at + 2).required("it has no address")?.first_chunk().required("")?;
         let part = op.integer("complex_part");

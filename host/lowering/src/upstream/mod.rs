@@ -7,13 +7,14 @@
 //! machine.rs  tile registers, products of words            /
 //! ```
 //!
-//! MLIR has no conversion for the operations of `xla_gpu`. This folder writes them as operations of
-//! the dialect `llvm`. All other operations stay as they are.
+//! MLIR has no conversion for the operations of `xla_gpu`, so the files of this folder write them
+//! as operations of the dialect `llvm`. Operations of all other dialects stay as they are.
 //!
-//! The lowering shares with `write` only hints for LLVM (`hints.rs`), the choice between copied and
-//! called math functions (`math_versions.rs`), and the kernel IR of their vector versions
-//! (`math_lanes.rs`). So a fault in one of the two lowerings shows as a difference between their
-//! results.
+//! The lowering `mlir` shares only a few files with the lowering `fusebox` (`write`): the hints for
+//! LLVM (`hints.rs`), the choice between copied and called math functions (`math_versions.rs`), the
+//! kernel IR of the functions' vector versions (`math_lanes.rs`), and the choice of instructions
+//! for products of words (`word_products.rs`). A fault in only one of the two lowerings therefore
+//! shows as a difference between their results.
 
 mod body;
 mod entry;
@@ -33,10 +34,10 @@ use crate::stages::{Facts, KernelFunctions};
 use crate::targets::TargetInfo;
 use body::Kernel;
 
-/// Attributes of functions of the math library that kernels call.
+/// Attributes of the math library's functions, if kernels call the functions.
 const PURE: [&str; 3] = [r#""nounwind""#, r#""willreturn""#, r#"["memory", "0"]"#];
 const CALLED: [&str; 4] = [r#""noinline""#, PURE[0], PURE[1], PURE[2]];
-/// Attributes of functions of the math library that kernels copy.
+/// Attributes of the math library's functions, if kernels copy the functions.
 const COPIED: [&str; 2] = [r#""alwaysinline""#, r#""nounwind""#];
 
 /// The kernels of a batch that this lowering has written so far.
@@ -46,7 +47,7 @@ pub(crate) struct Upstream<'t> {
     definitions: Definitions<'t>,
     /// Functions of the math library that kernels use, and whether they are called or copied.
     math: BTreeSet<(&'static str, bool)>,
-    /// Math functions that kernels call, with declared vector versions.
+    /// Math functions that kernels call and whose vector versions are declared.
     vector_math: Vec<(&'static str, Lanewise)>,
     /// Text of the functions in the dialect `llvm`, if it is wanted.
     pub(crate) text: Option<String>,
@@ -56,7 +57,8 @@ pub(crate) struct Upstream<'t> {
 pub(crate) struct Added {
     /// A function whose parameters are the buffers, the id of a block and the id of a thread.
     pub(crate) body: Val,
-    /// Whether the kernel has non-temporal stores, for which callers must wait.
+    /// Whether the kernel has non-temporal stores, so that callers must wait until other threads
+    /// see the stores.
     pub(crate) past_caches: bool,
 }
 
@@ -129,8 +131,8 @@ impl<'t> Upstream<'t> {
         Ok(())
     }
 
-    /// Defines the vector versions of math functions that the vectoriser has chosen, and returns
-    /// them.
+    /// Defines those vector versions of math functions that the vectoriser has chosen, and returns
+    /// these versions.
     pub(crate) fn add_vector_math(&mut self, llvm: &Module) -> Result<Vec<Val>, LoweringError> {
         let vector_math = std::mem::take(&mut self.vector_math);
         let called: BTreeSet<_> = vector_math.iter().map(|(symbol, _)| *symbol).collect();
@@ -174,8 +176,8 @@ impl<'t> Upstream<'t> {
     }
 }
 
-/// Declares a vector function for each number of lanes. The declarations do not come from MLIR,
-/// because LLVM drops unused declarations when it links modules.
+/// Declares a vector function for each number of lanes. The function adds the declarations to the
+/// LLVM module itself, not by MLIR, because LLVM drops unused declarations when it links modules.
 fn declare_vectors(llvm: &Module, symbol: &str, scalar: Val, arguments: usize) {
     let element = llvm.type_of(llvm.parameter(scalar, 0));
     for lanes in LANES {

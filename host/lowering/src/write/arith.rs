@@ -1,4 +1,4 @@
-//! Writes arithmetic. Each operation becomes an instruction or an intrinsic.
+//! Writes arithmetic. Each arithmetic operation becomes an instruction or an intrinsic of LLVM.
 
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type};
 use llvm_sys::LLVMRealPredicate;
@@ -7,7 +7,7 @@ use super::function::Body;
 use crate::error::{Done, Unsupported};
 use crate::llvm::{IntPredicate, Op, Val};
 
-/// The form of an operation in LLVM.
+/// The LLVM instruction or intrinsic that an operation becomes.
 enum Instruction {
     Binary(Op),
     Cast(Op),

@@ -22,7 +22,7 @@ fn combination(name: &str) -> Option<AtomicOp> {
     })
 }
 
-/// Returns the target's name of a sync scope. This scope contains all threads that may update the
+/// Returns the target's name of the sync scope that contains all threads that may update the
 /// element.
 fn threads(op: &Operation) -> &str {
     match op.attribute("threads") {

@@ -1,7 +1,7 @@
 //! Writes composites, which are functions that call kernels.
 //!
-//! Calls of kernels are inlined, so that LLVM can keep values of the composite's own buffers in
-//! registers. Limits bound the size of the code.
+//! LLVM inlines calls of kernels, so that it can keep values of the composite's own buffers in
+//! registers. Limits on the number of inlined operations bound the size of the code.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -31,8 +31,8 @@ impl Translation<'_> {
     }
 }
 
-/// Returns for each composite the kernels that are inlined into it. Kernels with a single call and
-/// short kernels are inlined, until the composite reaches its size limit.
+/// Returns for each composite the kernels that are inlined into it. Short kernels, and kernels that
+/// only one call uses, are inlined until the composite reaches its size limit.
 fn inlined<'c>(composites: &'c [Composite], callees: &HashMap<String, Callee>) -> Vec<BTreeSet<&'c str>> {
     let calls_of = |composite: &'c Composite| {
         let mut calls: HashMap<&str, usize> = HashMap::new();
@@ -70,9 +70,9 @@ struct Writer<'w, 't> {
 }
 
 impl Writer<'_, '_> {
-    /// Writes two functions, as for a kernel. The parameters of the first function have the facts
-    /// about the buffers as attributes. The second function is visible: it loads the addresses of
-    /// the buffers and calls the first function.
+    /// Writes two functions, like the two functions of a kernel. The parameters of the first
+    /// function have the facts about the buffers as attributes. The second function is visible: it
+    /// loads the addresses of the buffers and calls the first function.
     fn write(mut self) -> Done {
         let (llvm, composite) = (&self.translation.llvm, self.composite);
         let count = composite.arguments.len();

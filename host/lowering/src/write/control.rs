@@ -92,7 +92,8 @@ impl<'s> Body<'_, '_, 's> {
         Ok(phis)
     }
 
-    /// Passes the next state from the current block to the phis.
+    /// Adds the values of the next iteration to the loop's phis, with the current block as their
+    /// predecessor.
     fn close(&mut self, phis: &[Val], next: &[Val]) {
         let from = self.llvm().current_block();
         phis.iter().zip(next).for_each(|(&phi, &value)| self.llvm().add_incoming(phi, value, from));

@@ -26,9 +26,10 @@ pub(super) fn write<'s>(
     }
 }
 
-/// Writes the body as a separate function, which composites can call. The parameters of this
-/// function have the facts about the buffers as attributes. If the kernel is visible, also writes a
-/// visible function that loads the addresses of the buffers and calls the separate function.
+/// Writes the kernel's body as a separate function, which composites can call. The facts about a
+/// buffer are attributes of the separate function's parameter for this buffer. If the kernel is
+/// visible, also writes a visible function that loads the addresses of the buffers and calls the
+/// separate function.
 fn on_host<'s>(
     translation: &mut Translation<'_>,
     entry: &'s Function,
@@ -126,7 +127,7 @@ fn blocks_wrapper(translation: &Translation<'_>, name: &str, callee: &Callee) {
     llvm.return_value(None);
 }
 
-/// Writes loops that run `body` for each thread of a range of blocks.
+/// Writes loops that run `body` once for each thread of each block in a range.
 pub(super) fn each_block(
     translation: &Translation<'_>,
     [first, end]: [Val; 2],
@@ -190,7 +191,8 @@ fn thread_wrapper(translation: &Translation<'_>, name: &str, callee: &Callee) {
     llvm.return_value(None);
 }
 
-/// Loads the addresses of the buffers from the table that is a visible function's first argument.
+/// Loads the addresses of the buffers from a table. The first argument of the visible function
+/// `outer` points to the table.
 pub(super) fn find_buffers(translation: &Translation<'_>, outer: Val, count: usize) -> Vec<Val> {
     let llvm = &translation.llvm;
     let pointer = llvm.pointer(0);

@@ -8,15 +8,16 @@ use crate::llvm::{FastMath, Module, Op, Ty, Val};
 use crate::math as library;
 use crate::stages::Facts;
 
-/// Launch and ids of an entry function.
+/// Facts about an entry function's kernel, for example its launch, and the function's ids of block
+/// and thread.
 #[derive(Clone, Copy)]
 pub(super) struct Ids<'k> {
     pub(super) facts: &'k Facts<'k>,
-    /// Ids of block and thread, if they are parameters.
+    /// The ids of the block and the thread, if they are parameters of the entry function.
     pub(super) parameters: Option<[Val; 2]>,
 }
 
-/// A function that is being written.
+/// State of the translation of one function.
 pub(super) struct Body<'b, 't, 's> {
     pub(super) translation: &'b mut Translation<'t>,
     pub(super) source: &'s Function,
@@ -75,8 +76,8 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         Ok(())
     }
 
-    /// Writes the operations of a region. Returns the values of the operands of the region's
-    /// terminator.
+    /// Writes the operations of a region. Returns the values that the region's terminator has as
+    /// operands.
     pub(super) fn region(&mut self, region: &'s Region) -> Done<Vec<Val>> {
         let Some((end, operations)) = region.operations.split_last() else { return Ok(Vec::new()) };
         for op in operations {

@@ -1,4 +1,4 @@
-//! States where instructions come from, in code that has line directives.
+//! Sets the source locations of LLVM instructions, for targets whose code has line directives.
 
 use fusebox_core::ir::{OpKind, Operation};
 
@@ -6,9 +6,10 @@ use super::function::Body;
 use crate::llvm::Line;
 
 impl Body<'_, '_, '_> {
-    /// Sets the source location of the instructions of an operation. For an operation that computes
-    /// an HLO instruction, the name of the file begins with the name of the instruction. Other
-    /// operations have the place in the text or in the Rust code that wrote them.
+    /// Sets the source location of the instructions of an operation. If the operation computes an
+    /// HLO instruction, the file name of the location begins with the name of the HLO instruction.
+    /// For another operation, the location is the position in the text or in the Rust code that
+    /// wrote the operation.
     pub(super) fn locate(&self, op: &Operation) {
         let llvm = self.llvm();
         if !self.translation.target.states_origins {

@@ -1,8 +1,9 @@
-//! Writes functions of the math library, which kernels copy or call.
+//! Writes functions of the math library, which kernels inline or call.
 //!
-//! An attribute lists the names of the vector functions for LLVM's vectoriser. The vectoriser
-//! chooses the number of lanes. Before the vectoriser runs, vector functions are only declared.
-//! Afterwards the bodies of the chosen vector functions are written.
+//! An attribute of each called scalar function lists the names of its vector versions for LLVM's
+//! vectoriser. The vectoriser chooses the number of lanes. Before the vectoriser runs, this file
+//! only declares the vector versions. After the vectoriser has run, this file writes the bodies of
+//! the vector versions that the vectoriser has chosen.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ use crate::math_lanes::Lanewise;
 use crate::math_versions::{LANES, LIBRARY, VARIANTS, name_of, name_of_lanes, variants};
 use crate::stages::StageError;
 
-/// LLVM's number of the attribute for functions that neither read nor write memory.
+/// Value of LLVM's attribute `memory` for functions that neither read nor write memory.
 const NO_MEMORY: u64 = 0;
 
 /// A math function that kernels call, with declared vector versions.
@@ -27,8 +28,8 @@ pub(super) struct VectorFunction {
 }
 
 impl Translation<'_> {
-    /// Returns the LLVM function for a symbol of the math library, which the current kernel calls
-    /// or copies. Declares the function if necessary.
+    /// Returns the LLVM function for a symbol of the math library. The current kernel calls or
+    /// inlines this LLVM function. Declares the function if necessary.
     pub(super) fn math_function(&mut self, symbol: &'static str, parameters: &[Ty], results: &[Ty]) -> Declared {
         let is_called = self.called.contains(symbol);
         if let Some(known) = self.math.get(&(symbol, is_called)) {
@@ -64,8 +65,8 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// Defines the vector versions of math functions that the vectoriser has chosen, and returns
-    /// them.
+    /// Defines each vector version of a math function that LLVM's vectoriser has chosen, and
+    /// returns the defined functions.
     pub(crate) fn add_vector_math(&mut self) -> Result<Vec<Val>, LoweringError> {
         let mut defined = Vec::new();
         for VectorFunction { symbol, scalar, versions } in std::mem::take(&mut self.vector_math) {
@@ -83,8 +84,8 @@ impl Translation<'_> {
         Ok(defined)
     }
 
-    /// Declares a vector function for each number of lanes. Attaches the names of these functions
-    /// to the scalar function for the vectoriser.
+    /// Declares a vector function for each number of lanes. Attaches the names of the vector
+    /// functions to the scalar function, as an attribute that LLVM's vectoriser reads.
     fn declare_vectors(&mut self, symbol: &str, declared: &Declared, arguments: usize) {
         let llvm = &self.llvm;
         let element = llvm.type_of(llvm.parameter(declared.function, 0));

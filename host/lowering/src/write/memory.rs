@@ -7,11 +7,12 @@ use crate::error::{Done, Unsupported};
 use crate::llvm::{Op, Val};
 use crate::targets::{GpuCode, TileProduct};
 
-/// Bytes of the widest access of a thread of a GPU.
+/// Largest number of bytes that a GPU thread reads or writes in one access.
 const WIDEST: u64 = 16;
 
-/// Returns the size of an allocation of which a GPU can read all values. LLVM's code generator for
-/// GPUs reads three elements as four if their address is aligned.
+/// Rounds up the size of an allocation, so that a GPU's reads of the last values stay inside the
+/// allocation. LLVM's code generator for GPUs reads three elements as four if their address is
+/// aligned.
 fn padded(bytes: u64) -> u64 {
     bytes.next_multiple_of(WIDEST.min(bytes.max(1).next_power_of_two()))
 }
@@ -24,14 +25,14 @@ pub(super) struct Address {
 
 impl<'s> Body<'_, '_, 's> {
     /// Computes an address from operands `at` and `at + 1`, which are a pointer and an index. The
-    /// index counts elements of the type of `like`. Adds the constant part last, so that adjacent
-    /// accesses reuse the other parts.
+    /// index counts elements of the type of `like`. Adds the constant offset last, so that accesses
+    /// that differ only in this offset reuse the rest of the address.
     pub(super) fn address(&mut self, op: &Operation, at: usize, like: Value) -> Done<Address> {
         let element = self.translation.type_of(&Type::Scalar(self.source.type_of(like).element()))?;
         self.address_of(op, at, element)
     }
 
-    /// Computes an address like [`Self::address`]. The index counts elements of this type.
+    /// Computes an address like [`Self::address`]. The index counts elements of the type `element`.
     pub(super) fn address_of(&mut self, op: &Operation, at: usize, element: crate::llvm::Ty) -> Done<Address> {
         let (base, index) = (self.value(op.operands[at])?, self.value(op.operands[at + 1])?);
         let llvm = self.llvm();

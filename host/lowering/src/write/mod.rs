@@ -33,22 +33,23 @@ use math::VectorFunction;
 pub(crate) struct Translation<'t> {
     pub(crate) llvm: Module,
     target: &'t TargetInfo,
-    /// Kernels that are already written. Composites may call these kernels. The key is the kernel's
+    /// Kernels that are already written, and that composites may call. The key is the kernel's
     /// name.
     callees: HashMap<String, Callee>,
     /// Functions of the current kernel.
     own: HashMap<String, Declared>,
     /// Functions of the simulator that are already declared.
     shared: HashMap<&'static str, Declared>,
-    /// Functions of the math library that kernels use. The key is the name, and `true` for a called
-    /// function or `false` for an inlined function.
+    /// Functions of the math library that kernels use. The key consists of the function's name and
+    /// a flag, which is `true` for a called function and `false` for an inlined function.
     math: BTreeMap<(&'static str, bool), Declared>,
     /// Functions of the math library in the lowest form of kernel IR.
     definitions: Definitions<'t>,
-    /// Vector functions that are declared. The bodies of these functions are written after the
-    /// vectoriser has run.
+    /// Math functions whose vector versions are declared. `add_vector_math` writes the bodies of
+    /// the vector versions after LLVM's vectoriser has run.
     vector_math: Vec<VectorFunction>,
-    /// The math functions that the current kernel calls. The kernel copies all others.
+    /// The math functions that the current kernel calls. The kernel inlines all other math
+    /// functions that it uses.
     called: BTreeSet<&'static str>,
     /// Locations of operations that report to the simulator.
     pub(crate) sites: Vec<String>,
@@ -56,7 +57,7 @@ pub(crate) struct Translation<'t> {
     past_caches: bool,
     /// Number of rows, and bytes of a row, of the current kernel's tile registers.
     tile_shape: Option<[i64; 2]>,
-    /// Where the instructions of the current kernel come from.
+    /// The lines of the user's program from which the current kernel's HLO instructions come.
     origins: Origins,
 }
 
@@ -85,8 +86,8 @@ struct Declared {
     results: usize,
 }
 
-/// LLVM's number of the attribute for functions that only read memory through their arguments. LLVM
-/// merges equal calls of such functions.
+/// Value of LLVM's attribute `memory` for functions that only read memory through their arguments.
+/// LLVM merges equal calls of functions with this attribute.
 const READS_ARGUMENTS: u64 = 1;
 
 type Outcome<'s> = Result<(), (Option<&'s Operation>, Unsupported)>;
@@ -146,8 +147,8 @@ impl<'t> Translation<'t> {
         Ok(())
     }
 
-    /// Adds a kernel that another lowering has written to the module. `body` is the function with
-    /// the kernel's operations. Composites may call the kernel.
+    /// Records a kernel that the lowering `mlir` has already written to the module, so that
+    /// composites may call the kernel. `body` is the LLVM function with the kernel's operations.
     pub(crate) fn adopt_kernel(
         &mut self,
         kernel: &KernelFunctions,

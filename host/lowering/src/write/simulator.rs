@@ -13,7 +13,8 @@
 //! | `void fusebox_simt_division(i32 site)` | a division has no result |
 //! | `void fusebox_simt_index(ptr tensor, i32 dimension, i64 index, i64 size, i32 site)` | an index is out of bounds |
 //!
-//! `site` is the number of the operation in the list that accompanies the code.
+//! `site` is the number of the operation's location in the list of locations that accompanies the
+//! code.
 
 use fusebox_core::ir::{Attribute, Float, MOST_PRODUCT_WORDS, MatrixProduct, OpKind, Operation};
 
@@ -75,8 +76,8 @@ impl<'s> Body<'_, '_, 's> {
         self.call_simulator("fusebox_simt_shuffle_down", &[long, int, int], &arguments, Some(long))
     }
 
-    /// Writes a warp's product of matrices. One call passes all words to the simulator. Then one
-    /// further call per sum returns the new sum.
+    /// Writes a warp's product of matrices. A first call passes the words of all operands to the
+    /// simulator. After the first call, one more call for each sum returns the new sum.
     pub(super) fn simulated_product(
         &mut self,
         op: &'s Operation,

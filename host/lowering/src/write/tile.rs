@@ -10,8 +10,9 @@ use crate::word_products::are_unsigned;
 
 impl<'s> Body<'_, '_, 's> {
     /// Returns the number of rows of a tile and the bytes of a row, as operands of intrinsics. All
-    /// tiles of a kernel must have the same shape. LLVM configures the registers before their use.
-    /// With a second shape, LLVM may find too few free registers, and would then abort the process.
+    /// tiles of a kernel must have the same shape. LLVM configures the shapes of the tile registers
+    /// before the registers are used. If a kernel had tiles of two shapes, LLVM might find too few
+    /// free registers and would then abort the process.
     fn shape_of(&mut self, tile: Value) -> Done<[Val; 2]> {
         let ([rows, columns], element) = self.source.type_of(tile).as_tile().required("it has no tile")?;
         let available = self.translation.target.tile_products;

@@ -39,8 +39,8 @@ impl<'s> Body<'_, '_, 's> {
         }
     }
 
-    /// Writes an instruction on registers of 64 bytes that multiplies words and adds the products
-    /// to sums.
+    /// Writes an instruction on 64-byte registers that multiplies the words of two vectors and adds
+    /// the products to a vector of sums.
     pub(super) fn word_product(&mut self, op: &'s Operation) -> Done<Val> {
         let available = self.translation.target.word_products;
         let product = WordProduct::of(op, self.source.type_of(op.result()), available)?;
@@ -69,7 +69,8 @@ impl<'s> Body<'_, '_, 's> {
         })
     }
 
-    /// Returns the position of an extract or insert, from an operand or an attribute.
+    /// Returns the number of the lane that an operation extracts or inserts. An operand or an
+    /// attribute of the operation contains the number.
     fn position(&mut self, op: &Operation, given: &[Val]) -> Done<Val> {
         match (given, op.integers("static_position")) {
             ([position], _) => Ok(*position),

@@ -19,8 +19,8 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
-    /// Writes a product of tiles. The operation has two addresses. Writes the position of each
-    /// address as one integer, without a separate constant.
+    /// Writes a product of tiles, an operation with two addresses. The function writes the index in
+    /// each address as one integer, without a separate constant.
     pub(super) fn tile_product(&mut self, op: &'s Operation) -> Done {
         let mut operands = Vec::with_capacity(op.operands.len());
         for &operand in &op.operands {
@@ -61,7 +61,7 @@ impl<'s> Indexed<'s, '_> {
         Ok((operands, attributes))
     }
 
-    /// Returns the size in bytes of the elements that the index counts.
+    /// Returns the size in bytes of the elements that the index of an access counts.
     fn element_bytes(&self, op: &Operation) -> u64 {
         let source = self.rewriter.source;
         let ty = match op.kind {
@@ -78,8 +78,8 @@ impl<'s> Indexed<'s, '_> {
         parts * ty.element().byte_size() as u64
     }
 
-    /// Writes a check that reports to the simulator an index outside of the tensor. Writes nothing
-    /// if the index is known to be inside.
+    /// Writes a check that reports an index outside of the tensor to the simulator. Writes nothing
+    /// if the index is known to be inside of the tensor.
     pub(super) fn report_index(&mut self, op: &'s Operation) -> Done {
         let tensor = self.value(op.operands[0])?;
         let ix = self.index(op.operands[1])?;
@@ -100,7 +100,7 @@ impl<'s> Indexed<'s, '_> {
     }
 
     /// Writes a check that reports invalid integer divisions to the simulator: divisions by zero,
-    /// and the division of the lowest number by -1. A processor traps on these divisions.
+    /// and the division of the lowest number by -1. A processor traps on invalid integer divisions.
     pub(super) fn report_division(&mut self, op: &'s Operation, dividend: Value, divisor: Value) -> Done {
         let is_signed = !matches!(op.kind, OpKind::DivUI | OpKind::RemUI);
         let ty = self.out().type_of(divisor).clone();

@@ -19,7 +19,7 @@ const MOST_UNROLLED: i64 = 8192;
 
 /// Known facts about a loop's number of iterations.
 struct Turns {
-    /// Upper bound, if known.
+    /// Upper bound of the number of iterations, if known.
     most: Option<i64>,
     /// Whether the loop always has exactly `most` iterations.
     always: bool,
@@ -53,10 +53,11 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
-    /// Writes `for ix in (lower..upper).step_by(step)`. `body` maps the state to the next state. If
-    /// the difference of the bounds is constant, the loop counts from zero. LLVM then knows the
-    /// number of iterations and generates no loop for a remainder. A loop of few iterations is
-    /// unrolled here. LLVM would unroll it too, but only after an analysis of iteration counts.
+    /// Writes `for ix in (lower..upper).step_by(step)`. `body` writes one iteration, which maps the
+    /// loop's state to the next state. If the difference of the bounds is constant, the loop counts
+    /// from zero, so that LLVM knows the number of iterations and generates no loop for a
+    /// remainder. This function unrolls a loop of few iterations itself, because LLVM would unroll
+    /// the loop only after an analysis of iteration counts.
     fn counted(
         &mut self,
         op: &'s Operation,
@@ -144,7 +145,7 @@ impl<'s> Indexed<'s, '_> {
         })
     }
 
-    /// Writes a body that unrolling copies `count` times.
+    /// Writes a loop's body that unrolling copies `count` times.
     fn with_copies<T>(&mut self, count: i64, write: impl FnOnce(&mut Self) -> Done<T>) -> Done<T> {
         let copies = self.copies;
         self.copies = copies.saturating_mul(count);
@@ -153,8 +154,8 @@ impl<'s> Indexed<'s, '_> {
         written
     }
 
-    /// Whether a loop is unrolled. This stage unrolls loops with a fixed number of iterations, LLVM
-    /// the others.
+    /// Whether a loop is unrolled. This stage unrolls loops with a fixed number of iterations, and
+    /// LLVM unrolls loops whose number of iterations varies.
     fn is_unrolled(&self, op: &Operation, turns: &Turns) -> bool {
         turns.most.is_some_and(|most| {
             most <= MOST_TURNS
@@ -163,9 +164,10 @@ impl<'s> Indexed<'s, '_> {
         })
     }
 
-    /// Whether `count` copies of a loop's body are few enough to be worth the code size. A long
-    /// inner loop over vectors takes so much longer than one iteration of the loop around it that a
-    /// copy gains nothing, and its body has many operations.
+    /// Whether `count` copies of a loop's body are few enough to be worth the code size. A body
+    /// with a long inner loop over vectors is not copied: the inner loop takes much longer than the
+    /// rest of the body, so that copies gain nothing, and the inner loop's body has many
+    /// operations.
     fn may_be_copied(&self, op: &Operation, count: i64) -> bool {
         let known = |value| self.index(value).ok().and_then(|ix| self.tracker.algebra.as_constant(ix));
         let Contents { operations, has_loop, long_loops } = Contents::of(op, &known);
@@ -175,8 +177,8 @@ impl<'s> Indexed<'s, '_> {
             && long_loops.saturating_mul(count).saturating_mul(self.copies) <= self.target.most_long_loops
     }
 
-    /// Whether LLVM must keep a single copy of the loop's body. Applies to loops that this stage
-    /// does not unroll.
+    /// Whether LLVM must keep a single copy of the loop's body. Callers ask only about loops that
+    /// are not unrolled.
     fn is_kept(&self, op: &Operation, turns: &Turns) -> bool {
         // A loop that computes with vectors already gains nothing from vectorisation, and LLVM
         // takes long to estimate the cost of its copies.
@@ -197,8 +199,8 @@ impl<'s> Indexed<'s, '_> {
 struct Contents {
     operations: i64,
     has_loop: bool,
-    /// Number of loops that are not unrolled. A loop counts once for each copy that results from
-    /// unrolling the loops around it.
+    /// Number of loops in the body that are not unrolled. A loop counts once for each copy that
+    /// results from unrolling the loops around it.
     long_loops: i64,
 }
 

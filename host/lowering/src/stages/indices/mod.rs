@@ -2,9 +2,9 @@
 //! where 32 bits suffice.
 //!
 //! The stage records an index as an expression. The stage writes the expression only where an
-//! address, a comparison or a loop bound needs the index. By then the algebra has simplified the
-//! expression, for example by removing divisions of products and comparisons that always hold. An
-//! address gets the alignment that its expression guarantees.
+//! address, a comparison or a loop bound needs the index. Before the stage writes an expression,
+//! the algebra simplifies it, for example by removing divisions of products and comparisons that
+//! always hold. Each address gets the alignment that the expression of its index guarantees.
 
 mod address;
 mod control;
@@ -152,7 +152,7 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
     }
 }
 
-/// Whether an operation is an integer division, which may be undefined.
+/// Whether an operation is an integer division or remainder, whose result may be undefined.
 pub(crate) fn is_division(kind: OpKind) -> bool {
     use OpKind::*;
     matches!(kind, DivSI | DivUI | RemSI | RemUI | FloorDivSI | CeilDivSI)
@@ -167,7 +167,8 @@ impl<'s> Indexed<'s, '_> {
         self.rewriter.bind(op.result(), Slot::Index(ix));
     }
 
-    /// Creates an expression's leaf for a value that the current scope and nested scopes can use.
+    /// Creates a leaf for a value. Expressions in the current scope and in nested scopes can use
+    /// the leaf.
     fn leaf(&mut self, value: Value, range: Interval) -> Ix {
         let depth = self.out().depth();
         self.tracker.leaf(value, range, depth)
@@ -245,7 +246,7 @@ impl<'s> Indexed<'s, '_> {
         Ok(if self.tracker.is_better_cut(&results, &direct) { direct } else { results })
     }
 
-    /// Writes the value of an index here and returns a leaf for the value.
+    /// Writes the operations that compute an index, and returns a leaf for the resulting value.
     fn cut(&mut self, ix: Ix) -> Ix {
         if !self.tracker.algebra.takes_more_than(1, ix) {
             return ix;

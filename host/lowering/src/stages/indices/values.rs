@@ -15,7 +15,7 @@ fn integer(bits: u32) -> Type {
 }
 
 impl Indexed<'_, '_> {
-    /// Returns the width in bits for computing an index.
+    /// Returns the width in bits of the integers with which the kernel computes an index.
     pub(super) fn bits_of(&mut self, ix: Ix) -> u32 {
         if self.target.index_bits == 64 {
             return 64;
@@ -40,7 +40,8 @@ impl Indexed<'_, '_> {
         }
     }
 
-    /// Writes an index with this many bits, or reuses the value written before.
+    /// Returns an index as an integer of `bits` bits. Writes the operations that compute the
+    /// integer, or reuses a value that was written before.
     pub(super) fn index_value(&mut self, ix: Ix, bits: u32) -> Value {
         if let Some(value) = self.tracker.algebra.as_constant(ix) {
             return self.out().int(value, &integer(bits));
@@ -104,8 +105,9 @@ impl Indexed<'_, '_> {
         self.out().binary(kind, left, right)
     }
 
-    /// Writes terms of outer regions first, so that LLVM can hoist them. Adds the constant last, so
-    /// that adjacent accesses reuse the sum of the other terms.
+    /// Writes a sum, beginning with the terms of outer regions, so that LLVM can hoist these terms.
+    /// Adds the constant of the sum last, so that adjacent accesses reuse the sum of the other
+    /// terms.
     fn write_sum(&mut self, sum: &Sum, bits: u32) -> Value {
         if sum.constant != 0 {
             let rest = self.tracker.algebra.sum(Sum { terms: sum.terms.clone(), constant: 0 });
@@ -159,8 +161,9 @@ impl Indexed<'_, '_> {
         if width < bits { self.widened(result, bits) } else { self.out().resized(result, bits, true) }
     }
 
-    /// Writes `(x + turns · divisor) / divisor - turns`. The sum is never negative, so rounding
-    /// towards zero needs no correction. The remainder of the sum equals that of `x`.
+    /// Writes `(x + turns · divisor) / divisor - turns`. The dividend `x + turns · divisor` is
+    /// never negative, so a division that rounds towards zero needs no correction. The remainder of
+    /// `x + turns · divisor` equals the remainder of `x`.
     fn write_shifted_division(&mut self, inner: Ix, divisor: i64, bits: u32, quotient: bool, turns: i64) -> Value {
         let algebra = &mut self.tracker.algebra;
         let shift = algebra.constant(turns * divisor);
@@ -192,9 +195,10 @@ impl Indexed<'_, '_> {
     }
 }
 
-/// Returns how many times to add the divisor so that no dividend in this range is negative. Returns
-/// `None` if no dividend is negative or if `bits` bits cannot hold the sum. Also returns `None` if
-/// the divisor is a power of two, because the shift that then replaces the division rounds down.
+/// Returns how many times the divisor must be added to the dividends in `range` so that none is
+/// negative. Returns `None` if no dividend is negative or if `bits` bits cannot hold the sum. Also
+/// returns `None` if the divisor is a power of two, because the shift that then replaces the
+/// division rounds down.
 fn turns_above_zero(range: Interval, divisor: i64, bits: u32) -> Option<i64> {
     let room = if bits == 32 { I32.upper } else { i64::MAX };
     let turns = range.lower.checked_neg().filter(|&below| below > 0)?.checked_add(divisor - 1)? / divisor;

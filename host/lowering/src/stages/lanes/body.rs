@@ -7,8 +7,9 @@ use fusebox_core::ir::{Attribute, Effect, FastMath, OpKind, Operation, Type, Val
 
 use super::{Memory, Surroundings};
 
-/// Maximum number of operations of a body, besides accesses and the computation of indices. In
-/// longer bodies, the values of a piece would not fit into registers.
+/// Maximum number of operations of a body, besides accesses and the computation of indices. With
+/// more operations, the values of a piece, which is a vector of consecutive lanes, would not fit
+/// into registers.
 const MOST_OPERATIONS: usize = 4;
 /// Maximum number of reads per lane.
 const MOST_READS: usize = 4;
@@ -21,13 +22,13 @@ pub(super) struct LaneBody<'o> {
     pub(super) shared: Vec<&'o Operation>,
     /// Operations on values that differ between lanes.
     pub(super) of_lanes: Vec<&'o Operation>,
-    /// The operations that add values to the loop-carried values, one for each loop-carried value.
+    /// For each loop-carried value, the operation that combines it with the value of a lane.
     pub(super) sums: Vec<Sum<'o>>,
     /// Bytes of the widest element.
     pub(super) widest: i64,
-    /// Whether the loop accesses memory of the thread.
+    /// Whether the loop accesses the thread's own memory.
     pub(super) is_in_own_memory: bool,
-    /// Whether the loop only copies elements, and not into memory of the thread.
+    /// Whether the loop only copies elements, and stores none of them to the thread's own memory.
     pub(super) is_copy_into_argument: bool,
 }
 
@@ -35,11 +36,11 @@ pub(super) struct LaneBody<'o> {
 /// in any order.
 pub(super) struct Sum<'o> {
     pub(super) op: &'o Operation,
-    /// The value that differs between lanes.
+    /// The operand that differs between lanes.
     pub(super) value: Value,
 }
 
-/// A sum of values that do not differ between lanes, and a constant.
+/// A sum of a constant and of values that are the same in all lanes.
 #[derive(Clone, PartialEq, Eq, Default)]
 struct Linear {
     terms: Vec<Value>,
@@ -51,15 +52,15 @@ struct Linear {
 enum Role {
     /// The value is the same in all lanes.
     Shared(Linear),
-    /// The value is the lane plus this sum.
+    /// The value is the number of the lane plus this sum.
     Index(Linear),
-    /// Any value that differs between lanes.
+    /// The value differs between lanes in any other manner.
     Data,
     /// A loop-carried value with this number.
     Carried(usize),
 }
 
-/// An access to consecutive elements of all lanes.
+/// An access by which consecutive lanes read or write consecutive elements.
 struct Access {
     pointer: Value,
     /// Index of the element of lane 0.
@@ -74,7 +75,8 @@ struct Analysis<'o, 's> {
     types: &'s [Type],
     surroundings: &'s Surroundings,
     roles: HashMap<Value, Role>,
-    /// Values that are the same in all lanes, by the operation that computes them.
+    /// Values that are the same in all lanes. The key is the kind and the operands of the operation
+    /// that computes the value.
     known: HashMap<(OpKind, Vec<Value>), Value>,
     accesses: Vec<Access>,
     /// Pointers from which all lanes read the same element.
@@ -86,8 +88,8 @@ struct Analysis<'o, 's> {
 }
 
 impl<'o> LaneBody<'o> {
-    /// Analyses a loop from 0 to `count`. Returns `None` if an iteration depends on another one, or
-    /// if an operation has no equivalent on vectors.
+    /// Analyses a loop from 0 to `count`. Returns `None` if an iteration depends on another
+    /// iteration, or if an operation has no equivalent on vectors.
     pub(super) fn of(
         op: &'o Operation,
         count: i64,
@@ -247,7 +249,8 @@ impl<'o, 's> Analysis<'o, 's> {
         Some(())
     }
 
-    /// Returns a value that is the same in all lanes as a sum. Equal operations return equal sums.
+    /// Represents the result of an operation, which is the same in all lanes, as a sum. Equal
+    /// operations have equal sums.
     fn shared_value(&mut self, op: &'o Operation, roles: &[Role]) -> Option<Linear> {
         if !matches!(op.kind, OpKind::AddI | OpKind::MulI) {
             let is_pure = op.kind.effect() == Effect::None;
@@ -260,7 +263,8 @@ impl<'o, 's> Analysis<'o, 's> {
         Some(Linear { terms: vec![value], constant: 0 })
     }
 
-    /// Records the operation that combines the loop-carried value at operand `place` with a value.
+    /// Records an operation that combines a loop-carried value, which is operand number `place`,
+    /// with another value.
     fn sum(&mut self, op: &'o Operation, roles: &[Role], place: usize, yielded: &[Value]) -> Option<()> {
         let Role::Carried(number) = roles[place] else { return None };
         let [_, _] = roles else { return None };
@@ -301,8 +305,8 @@ impl Linear {
     }
 }
 
-/// Returns the number of operands that are vectors. The other operands of an access are its pointer
-/// and its index.
+/// Returns the number of operands that become vectors; these operands come first. The other
+/// operands of an access are its pointer and its index.
 pub(super) fn vectors_of(op: &Operation) -> usize {
     match op.kind {
         OpKind::Load => 0,
@@ -311,7 +315,8 @@ pub(super) fn vectors_of(op: &Operation) -> usize {
     }
 }
 
-/// Whether processors compute an operation on vectors as fast as lane by lane.
+/// Whether processors compute an operation on vectors at least as fast as with one scalar operation
+/// per lane.
 fn has_vectors(kind: OpKind, bits: u32) -> bool {
     use OpKind::*;
     matches!(
@@ -351,7 +356,7 @@ fn has_vectors(kind: OpKind, bits: u32) -> bool {
     ) || kind == MulI && bits <= 32
 }
 
-/// Whether values can be combined in any order.
+/// Whether an operation may combine several values in any order.
 fn has_any_order(op: &Operation, bits: u32) -> bool {
     use OpKind::*;
     match op.kind {

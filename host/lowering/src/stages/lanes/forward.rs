@@ -1,13 +1,15 @@
-//! Replaces reads of the thread's memory by parts of vectors that were written just before.
+//! Replaces loads from the thread's own memory by lanes of vectors that were stored there just
+//! before.
 //!
-//! When the lanes of a tile are added up, each step reads halves of the vector that the step before
-//! has written. LLVM would compute these halves by shifts of integers as long as the vector.
+//! When a kernel adds up the lanes of a tile, each step loads halves of the vector that the
+//! preceding step has stored. LLVM would extract the halves by shifting integers that are as long
+//! as the vector.
 
 use fusebox_core::ir::{Attribute, Effect, OpKind, Operation, Type, Value};
 
 use super::{Memory, Surroundings};
 
-/// Consecutive elements that a vector has and that memory has, too.
+/// Consecutive elements in memory that are equal to the lanes of a vector.
 struct Known {
     pointer: Value,
     first: i64,
@@ -15,7 +17,8 @@ struct Known {
     vector: Value,
 }
 
-/// Replaces the reads among the operations of a region. Does not look into nested regions.
+/// Replaces those loads of a region that read lanes of a stored vector. Does not look into nested
+/// regions.
 pub(super) fn forward(operations: &mut [Operation], types: &[Type], surroundings: &Surroundings) {
     let mut known: Vec<Known> = Vec::new();
     for op in operations {
@@ -32,7 +35,7 @@ pub(super) fn forward(operations: &mut [Operation], types: &[Type], surroundings
     }
 }
 
-/// Records what memory has after a store.
+/// Records which elements memory contains after a store.
 fn written(op: &Operation, types: &[Type], surroundings: &Surroundings, known: &mut Vec<Known>) {
     let (vector, pointer) = (op.operands[0], op.operands[1]);
     let lanes = lanes_of(&types[vector.number()]);
@@ -49,7 +52,7 @@ fn written(op: &Operation, types: &[Type], surroundings: &Surroundings, known: &
     }
 }
 
-/// Returns the operation that replaces a load, if a vector has the elements.
+/// Returns the operation that replaces a load, if the loaded elements are lanes of a stored vector.
 fn part_of(op: &Operation, types: &[Type], surroundings: &Surroundings, known: &[Known]) -> Option<Operation> {
     let ty = &types[op.result().number()];
     let (lanes, first) = (lanes_of(ty), position(op, op.operands[1], surroundings)?);
@@ -79,7 +82,7 @@ pub(super) fn part(
     Operation { attributes, ..Operation::new(kind, operands, vec![result]) }
 }
 
-/// Returns the number of the first element of an access, if it is a constant.
+/// Returns the index of the first element of an access, if this index is a constant.
 fn position(op: &Operation, index: Value, surroundings: &Surroundings) -> Option<i64> {
     let is_whole = op.attribute("complex_part").is_none() && op.attribute("stride").is_none();
     let index = surroundings.constants.get(&index).filter(|_| is_whole)?;

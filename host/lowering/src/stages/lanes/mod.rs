@@ -1,5 +1,5 @@
-//! Replaces loops over lanes by operations on vectors. Reductions consist of such loops: every
-//! iteration updates its own accumulators in the thread's memory, or adds elements to a sum.
+//! Replaces loops over lanes by operations on vectors. Reductions consist of loops over lanes:
+//! every iteration updates its own accumulators in the thread's memory, or adds elements to a sum.
 //!
 //! ```text
 //! for lane in 0..110            t = load 32 x f32 of tile at 0,  x = load 32 x f32 of p at 0, …
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! LLVM's vectoriser would produce similar code, but the analysis of each loop and the passes after
-//! the vectoriser take longer than all other passes. LLVM also keeps accumulators in registers only
-//! if no loop remains around their accesses.
+//! the vectoriser take longer than all other passes. LLVM keeps accumulators in registers only if
+//! the accesses to the accumulators are not in a loop.
 
 mod body;
 mod forward;
@@ -24,19 +24,20 @@ use write::LaneWriter;
 
 /// Least number of iterations of a loop that is replaced. Shorter loops are unrolled.
 const LEAST_LANES: i64 = 5;
-/// Bytes of the widest elements of a piece, which is a vector of consecutive lanes. A piece fills
-/// several registers, so that operations do not wait for each other.
+/// Number of bytes of a piece, counted for the widest elements of the loop. A piece is a vector of
+/// consecutive lanes. A piece fills several registers, so that operations do not wait for each
+/// other.
 const PIECE: i64 = 128;
-/// Bytes of the longest loop that is replaced by pieces only.
+/// Maximum number of bytes that all lanes of a loop have together if pieces alone replace the loop.
 const STRAIGHT: i64 = 512;
-/// Bytes of an iteration of the loop that replaces a longer one.
+/// Number of bytes that one iteration computes if a loop over pieces replaces a long loop.
 const TURN: i64 = 256;
 
 /// The facts about a function that decide whether a loop can be replaced.
 struct Surroundings {
     constants: HashMap<Value, i64>,
     memories: HashMap<Value, Memory>,
-    /// Whether loops are replaced that only copy elements into arguments.
+    /// Whether loops that only copy elements into arguments are replaced.
     with_copies: bool,
 }
 
@@ -45,13 +46,14 @@ struct Surroundings {
 enum Memory {
     /// The thread's own memory, or a table of constants. No other pointer points to this memory.
     Own,
-    /// An argument of the function. `is_apart` if the argument overlaps no other argument.
+    /// An argument of the function. `is_apart` is true if the argument overlaps no other argument.
     Argument { is_apart: bool },
 }
 
-/// Replaces the loops over lanes of a function in the form of the stage `scalars`. If other
-/// innermost loops remain, LLVM's vectoriser runs anyway. Then loops that only copy elements into
-/// arguments remain too, because LLVM makes a single `memcpy` of a nest of such loops.
+/// Replaces the loops over lanes of a function that the stage `scalars` has written. If innermost
+/// loops without vectors remain, LLVM's vectoriser runs anyway. In this case, loops that only copy
+/// elements into arguments remain too, because LLVM turns a nest of copying loops into a single
+/// `memcpy`.
 pub(super) fn in_vectors(function: &mut Function) {
     let mut surroundings = Surroundings::of(function);
     let mut replaced = None;
@@ -67,7 +69,7 @@ pub(super) fn in_vectors(function: &mut Function) {
     }
 }
 
-/// Returns the function with its loops over lanes replaced. Returns `None` if it has no such loop.
+/// Returns the function with its loops over lanes replaced. Returns `None` if no loop was replaced.
 fn with_vectors(function: &Function, surroundings: &Surroundings) -> Option<Function> {
     let mut replaced = function.clone();
     let mut body = std::mem::take(&mut replaced.body);

@@ -14,9 +14,10 @@ pub(super) struct LaneWriter<'b, 'o> {
     types: &'b mut Vec<Type>,
     op: &'o Operation,
     pub(super) written: Vec<Operation>,
-    /// For each loop-carried value: the sum of the pieces so far, and its number of lanes.
+    /// For each loop-carried value, the sum of the pieces written so far, and the number of lanes
+    /// of this sum.
     sums: Vec<Option<(Value, i64)>>,
-    /// Values that are the same in all lanes, as vectors.
+    /// Vectors whose lanes are all equal. The key is the value of a lane and the number of lanes.
     splats: HashMap<(Value, i64), Value>,
 }
 
@@ -43,7 +44,7 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
         self.written.push(Operation { place: self.op.place.clone(), ..turns });
     }
 
-    /// Writes pieces. `start` is the lane from which the pieces count.
+    /// Writes pieces. The first lane of a piece is counted from the lane `start`.
     pub(super) fn pieces(&mut self, start: Value, pieces: &[[i64; 2]]) {
         if pieces.is_empty() {
             return;
@@ -84,7 +85,7 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
         }
     }
 
-    /// Adds a piece to a sum. No later piece has more lanes.
+    /// Adds a piece to a sum. Pieces that are added later have at most as many lanes.
     fn add(&mut self, number: usize, value: Value, lanes: i64) {
         let sum = match self.sums[number].take() {
             Some(sum) => {
@@ -96,7 +97,7 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
         self.sums[number] = Some((sum, lanes));
     }
 
-    /// Adds the lanes of a sum until it has this number of lanes.
+    /// Adds one half of a sum's lanes to the other half, until the sum has `wanted` lanes.
     fn narrowed(&mut self, number: usize, (mut sum, mut lanes): (Value, i64), wanted: i64) -> Value {
         while lanes > wanted {
             lanes /= 2;
@@ -116,7 +117,8 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
         }
     }
 
-    /// Combines values of this number of lanes. The result is a new value, or `result`.
+    /// Combines two values of `lanes` lanes. The operation's result is `result` if the caller
+    /// passes a `result`, else a new value.
     fn combined(&mut self, number: usize, one: Value, other: Value, lanes: i64, result: Option<Value>) -> Value {
         let op = self.body.sums[number].op;
         let ty = of(&self.types[op.result().number()], lanes);
@@ -127,7 +129,7 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
         result
     }
 
-    /// Returns some lanes of a vector.
+    /// Returns `lanes` lanes of a vector, from the lane `first` on.
     fn part(&mut self, vector: Value, first: i64, lanes: i64) -> Value {
         let element = self.types[vector.number()].element();
         let result = Function::add_value(self.types, of(&element.into(), lanes));
@@ -161,8 +163,8 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
         result
     }
 
-    /// Copies an operation with other operands and another type of the result. Adds a number of
-    /// elements to the address of an access.
+    /// Copies an operation with other operands and another type of the result. For an access, adds
+    /// `offset` elements to the address.
     fn push(&mut self, op: &Operation, operands: Vec<Value>, ty: Option<Type>, offset: Option<i64>) -> Option<Value> {
         let result = ty.map(|ty| Function::add_value(self.types, ty));
         let mut attributes = op.attributes.clone();
@@ -179,7 +181,7 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
     }
 }
 
-/// Returns the type of this number of lanes of a scalar.
+/// Returns the type of a vector of `lanes` lanes, or the scalar type itself for one lane.
 fn of(ty: &Type, lanes: i64) -> Type {
     match ty.as_scalar() {
         Some(element) if lanes > 1 => Type::vector(&[lanes], element),

@@ -1,5 +1,6 @@
-//! Rewrites loops over indexing maps as nests of `scf.for`. Unrolls a loop if the loop requests it.
-//! Splits a loop if a condition then has the same outcome in all iterations of a part.
+//! Rewrites loops over indexing maps as nests of `scf.for`. Unrolls a loop if an attribute of the
+//! loop requests unrolling. Splits a loop into parts if a condition then has the same outcome in
+//! all iterations of a part.
 //!
 //! The stage copies index arithmetic unchanged. In parallel, [`Tracker`] keeps an expression for
 //! each index. With these expressions the stage narrows loop bounds and decides comparisons.
@@ -244,8 +245,8 @@ impl<'s, 'k> Loops<'s, 'k> {
         Ok(())
     }
 
-    /// Writes `for variable in (lower..upper).step_by(step)`. `body` maps the variable and the
-    /// state to the next state.
+    /// Writes `for variable in (lower..upper).step_by(step)`. `body` writes one iteration, which
+    /// maps the variable and the loop's state to the next state.
     fn counted(
         &mut self,
         lower: Ix,
@@ -275,8 +276,9 @@ impl<'s, 'k> Loops<'s, 'k> {
         })
     }
 
-    /// Returns the value of an expression. The value exists already, or it is the result of a new
-    /// map. The operands of the new map are the leaves of the expression.
+    /// Returns the value of an expression. If no value for the expression exists yet, the function
+    /// writes a map that computes the value. The operands of the new map are the leaves of the
+    /// expression.
     fn materialised(&mut self, ix: Ix) -> Value {
         if let Some(constant) = self.tracker.algebra.as_constant(ix) {
             return self.out().index(constant);
@@ -301,9 +303,10 @@ impl<'s, 'k> Loops<'s, 'k> {
         value
     }
 
-    /// Builds an expression over the dimensions of `map`. `operands` has the values of these
-    /// dimensions. Adds dimensions to the map, and operands, if the expression needs more values.
-    /// Parts beyond `room` operations become separate maps.
+    /// Converts an index to an expression over the dimensions of `map`. `operands` has the values
+    /// of the map's dimensions. If the expression needs more values, adds dimensions to `map` and
+    /// values to `operands`. If the expression has more than `room` operations, the remaining
+    /// subexpressions become separate maps.
     fn expression(&mut self, ix: Ix, map: &mut IndexingMap, operands: &mut Vec<Value>, room: &mut usize) -> Expr {
         if let Some(constant) = self.tracker.algebra.as_constant(ix) {
             return Expr::constant(constant);

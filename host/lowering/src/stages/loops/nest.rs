@@ -1,10 +1,10 @@
 //! Rewrites `xla_gpu.loop` as a nest of loops over the domain of an indexing map.
 //!
 //! A constraint is checked in the outermost loop in which the values of all its variables are
-//! known. A constraint that is linear in a loop's variable narrows the loop's bounds instead. An
-//! unrolled loop may need two versions. If all points of the loop are in the domain, the kernel
-//! runs an unrolled version without checks. If only some points are in the domain, the kernel runs
-//! a loop with narrowed bounds.
+//! known. If a constraint is linear in a loop's variable, the stage narrows the loop's bounds
+//! instead of checking the constraint. An unrolled loop may need two versions. If all points of the
+//! loop are in the domain, the kernel runs an unrolled version without checks. If only some points
+//! are in the domain, the kernel runs a loop with narrowed bounds.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::stages::rewrite::Stage;
 /// A loop operation that is being rewritten.
 struct Nest<'s> {
     map: Arc<IndexingMap>,
-    /// For each constraint, the number of range variables that must be bound before it can be
-    /// evaluated.
+    /// For each constraint, the number of range variables that must be bound before the constraint
+    /// can be evaluated.
     levels: Vec<usize>,
     body: &'s Region,
     dims: Vec<Value>,
@@ -38,7 +38,7 @@ struct Progress {
     /// Values of the range variables bound so far.
     ranges: Vec<Value>,
     state: Vec<Value>,
-    /// For each constraint, whether it is known to hold.
+    /// For each constraint, whether the code written so far guarantees the constraint.
     settled: Vec<bool>,
 }
 
@@ -164,8 +164,9 @@ impl<'s> Loops<'s, '_> {
         self.counted_in_parts(lower, upper, state, &splittable)
     }
 
-    /// Returns the index arguments of the body for this value of the next variable. In these
-    /// arguments, each later variable is a leaf whose range is the variable's bounds.
+    /// Returns the index arguments of the body if `variable` is the value of the next range
+    /// variable. Each later range variable is represented by a leaf whose range is the variable's
+    /// bounds.
     fn possible(&mut self, nest: &Nest<'s>, bound: &[Value], variable: Ix) -> Done<Vec<Ix>> {
         let mut ranges = self.indices_of(bound);
         ranges.push(variable);
@@ -183,8 +184,8 @@ impl<'s> Loops<'s, '_> {
         Ok(arguments)
     }
 
-    /// Computes the bounds of the next loop. The upper bound is exclusive. The bounds take account
-    /// of all constraints that are linear in the variable.
+    /// Computes the bounds of the next loop. The upper bound is exclusive. All constraints that are
+    /// linear in the loop's variable narrow the bounds.
     fn narrowed_bounds(&mut self, nest: &Nest<'s>, progress: &mut Progress) -> Done<(Ix, Ix)> {
         let bounds = nest.bounds(progress.ranges.len());
         let mut lower = self.tracker.algebra.constant(bounds.lower);
@@ -209,9 +210,9 @@ impl<'s> Loops<'s, '_> {
         Ok((lower, upper))
     }
 
-    /// Computes `floor((±(limit - rest) + shift) / |factor|)`. If `shift` is 0, this is the last
-    /// value of the variable within the limit. If `shift` is `|factor| - 1`, this is the first
-    /// value that reaches the limit.
+    /// Computes `floor((±(limit - rest) + shift) / |factor|)`. If `shift` is 0, the result is the
+    /// last value of the variable within the limit. If `shift` is `|factor| - 1`, the result is the
+    /// first value of the variable that reaches the limit.
     fn solved(&mut self, rest: Ix, factor: i64, limit: i64, shift: i64) -> Ix {
         let algebra = &mut self.tracker.algebra;
         let limit = algebra.constant(limit);

@@ -1,8 +1,8 @@
 //! Splits loops so that the outcome of a condition on the loop's variable is known in each part.
 //!
 //! A `pad`, a `concatenate` or a shifted `slice` compares the index of every element with a border.
-//! If the comparison is linear in the loop's variable, the stage writes one loop before the border
-//! and one after it. In each of these loops the outcome is known:
+//! If the comparison is linear in the loop's variable, the stage writes one loop up to the border
+//! and one loop after the border. In each of the two loops, the outcome of the comparison is known.
 //!
 //! ```text
 //! for i in 0..4008 { if 3 <= i < 4003 { a } else { b } }
@@ -47,8 +47,8 @@ impl Default for Splitting {
 }
 
 impl Splitting {
-    /// Returns the outcome of a comparison, if it is known in the current part of the enclosing
-    /// loops.
+    /// Returns the outcome of a comparison, if the outcome is known in the current part of the
+    /// enclosing loops.
     pub(super) fn decided(&self, comparison: &Operation) -> Option<bool> {
         self.decided.get(&comparison.result()).copied()
     }
@@ -65,15 +65,15 @@ pub(super) struct Splittable<'a, 's, 'k> {
     pub(super) write: &'a Turn<'a, 's, 'k>,
 }
 
-/// Writes one iteration of a loop: maps the variable and the state to the next state.
+/// Writes one iteration of a loop, which maps the variable and the loop's state to the next state.
 pub(super) type Turn<'a, 's, 'k> = dyn Fn(&mut Loops<'s, 'k>, Value, Vec<Value>) -> Done<Vec<Value>> + 'a;
 
 /// A value of the variable at which the outcome of a comparison changes.
 struct Border {
     /// The first value of the variable beyond the border.
     at: Ix,
-    /// The result value of the comparison, and the outcome before the border. `None` if one side of
-    /// the border has both outcomes.
+    /// The result value of the comparison, and the outcome before the border. `None` if the
+    /// comparison has both outcomes on one side of the border.
     decides: Option<(Value, bool)>,
 }
 
@@ -88,7 +88,8 @@ struct Scan {
 }
 
 impl<'s, 'k> Loops<'s, 'k> {
-    /// Writes a loop whose variable advances by one. Splits the loop if this decides conditions.
+    /// Writes a loop whose variable advances by one. Splits the loop if conditions then have known
+    /// outcomes in the parts.
     pub(super) fn counted_in_parts(
         &mut self,
         lower: Ix,

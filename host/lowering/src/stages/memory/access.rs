@@ -191,7 +191,8 @@ impl<'s> Memory<'s, '_> {
         Ok(Place { tensor, position, element, part: None })
     }
 
-    /// Reads an integer, float or complex number, or a vector of integers or floats.
+    /// Writes the loads of an integer, a float, a complex number, or a vector of integers or
+    /// floats.
     pub(super) fn read_place(&mut self, place: &Place, ty: &Type) -> Done<Value> {
         if let Scalar::Complex(_) = place.element {
             let [re, im] = self.parts(place).map(|part| self.load(&part, &Type::Scalar(part.element)));
@@ -230,7 +231,7 @@ impl<'s> Memory<'s, '_> {
         self.out().op(OpKind::Load, &[place.tensor.pointer, place.position], attributes, ty.clone())
     }
 
-    /// Resizes an integer to its width in memory. Returns other values unchanged.
+    /// Resizes an integer to its width in memory. Returns values that are not integers unchanged.
     fn as_stored(&mut self, value: Value) -> Value {
         match stored(self.out().type_of(value).element()) {
             Scalar::Int(bits) => self.out().resized(value, bits, false),
@@ -247,8 +248,8 @@ impl<'s> Memory<'s, '_> {
         [0, 1].map(|part| Place { element, part: Some(part), ..*place })
     }
 
-    /// Writes an operation that reports to the simulator an access to `elements` contiguous
-    /// elements.
+    /// Writes an operation that reports an access to the simulator. The access covers `elements`
+    /// contiguous elements.
     pub(super) fn report(&mut self, op: &'s Operation, place: &Place, elements: u32, kind: AccessKind) {
         if !place.tensor.known.reported {
             return;
@@ -264,7 +265,7 @@ impl<'s> Memory<'s, '_> {
         self.out().act(OpKind::ReportAccess, &[place.tensor.pointer, place.position], attributes);
     }
 
-    /// Writes operations that report to the simulator each index outside of the tensor. A check of
+    /// Writes operations that report each index outside of the tensor to the simulator. A check of
     /// the address would not suffice: an index that is too large in one dimension may address an
     /// element of the next row. The stage `indices` drops the reports for indices that are known to
     /// be inside the tensor.
@@ -300,7 +301,7 @@ pub(super) fn attributes_of(place: &Place) -> Attributes {
     attributes
 }
 
-/// Returns the type of an element in memory. This type has a whole number of bytes.
+/// Returns the type of an element in memory. The type in memory has a whole number of bytes.
 pub(super) fn stored(element: Scalar) -> Scalar {
     match element {
         Scalar::Int(bits) => Scalar::Int(8 * bits.div_ceil(8)),

@@ -76,7 +76,8 @@ impl<'s> Memory<'s, '_> {
         self.out().act(OpKind::AtomicCombine, &[value, place.tensor.pointer, place.position], attributes);
     }
 
-    /// Overwrites an element. If several threads write at once, the result is one of their values.
+    /// Overwrites an element. If several threads overwrite the element at once, the element gets
+    /// the value of one of these threads.
     fn overwrite(&mut self, place: &Place, value: Value) -> Done {
         let value = self.value(value)?;
         let bits = self.encoded(value, place.element);

@@ -2,9 +2,9 @@
 //! known facts.
 //!
 //! A chain of `tensor.insert` writes in place, so loops do not carry tensors. An address is a
-//! pointer and an index in elements. The stage `indices` simplifies the index. If calls of a
-//! function pass tensors with different known facts, this stage writes one version of the function
-//! for each set of facts.
+//! pointer and an index in elements. The stage `indices` simplifies the index of each address. If
+//! calls of a function pass tensors with different known facts, this stage writes one version of
+//! the function for each set of facts.
 
 mod access;
 mod atomic;
@@ -81,7 +81,8 @@ struct Kernel<'s> {
     /// Function versions that are not yet written.
     pending: Vec<(&'s Function, Variant)>,
     /// Whether the kernel multiplies tiles with an instruction that reads the tiles directly from
-    /// shared memory. Barriers must then make earlier stores to tiles visible to this instruction.
+    /// shared memory. In a kernel with such products, barriers must make earlier stores to tiles
+    /// visible to the instruction that multiplies tiles.
     multiplies_tiles: bool,
     /// Bytes of shared memory that the tiles allocated so far use.
     shared_taken: u64,
@@ -374,7 +375,7 @@ fn sized(bytes: u64, alignment: u32) -> Attributes {
     vec![("bytes".into(), Attribute::i64(bytes as i64)), ("alignment".into(), Attribute::i64(i64::from(alignment)))]
 }
 
-/// Returns facts about a buffer that LLVM may use, as attributes of MLIR's `llvm` dialect.
+/// Returns attributes of MLIR's `llvm` dialect that tell LLVM facts about a buffer.
 fn describe(argument: &crate::Argument) -> Attributes {
     let mut described: Attributes = vec![
         ("llvm.align".into(), Attribute::i64(i64::from(argument.alignment))),

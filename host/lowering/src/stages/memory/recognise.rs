@@ -103,8 +103,8 @@ impl<'s> Body<'s> {
         }
     }
 
-    /// Returns the kind of the operation that combines the old element with a value that does not
-    /// depend on the element, and this value.
+    /// Recognises an operation that combines the old element with a value that does not depend on
+    /// the element. Returns the operation's kind and this value.
     fn combination(&self, new: Value, is_old: &dyn Fn(Value) -> bool) -> Option<(OpKind, Value)> {
         let op = self.definitions.get(&new)?;
         use OpKind::*;
@@ -118,8 +118,8 @@ impl<'s> Body<'s> {
     }
 }
 
-/// Whether this atomic update is an instruction of the target for this element type, or LLVM can
-/// expand it.
+/// Whether the target has an instruction for an atomic update of this kind and element type, or
+/// LLVM can expand the update.
 fn is_native(kind: OpKind, element: Scalar, atomics: &Atomics) -> bool {
     match element {
         Scalar::Int(bits) => matches!(bits, 8 | 16 | 32 | 64),

@@ -1,8 +1,9 @@
 //! Rewrites operations in which the threads of a block cooperate: tiles, barriers, and reductions
 //! over the lanes of a warp.
 //!
-//! On the cpu a block has one thread. A tile is memory on the thread's stack, and barriers are
-//! dropped. A warp has a single lane, which already has the result of a reduction.
+//! On the cpu a block has one thread. On the cpu, a tile is memory on the thread's stack, and this
+//! stage drops barriers. On the cpu, a warp has a single lane, whose value is already the result of
+//! a reduction.
 
 use fusebox_core::ir::{
     Attribute, GROUP_THREADS, MatrixProduct, OpKind, Operation, PRODUCT_LANES, TILE_SQUARE, Type, Value,
@@ -13,8 +14,8 @@ use crate::error::{Done, Required, Unsupported};
 use crate::stages::rewrite::Stage;
 
 impl<'s> Memory<'s, '_> {
-    /// Whether the target runs only blocks of one thread. Fails if the target runs only such blocks
-    /// and the kernel's block has more threads.
+    /// Whether the target runs only blocks of one thread. Fails if the target runs only blocks of
+    /// one thread but the kernel's block has several threads.
     fn is_single_thread(&self) -> Done<bool> {
         let threads = self.kernel.facts.threads;
         let is_cpu = self.kernel.target.is_cpu();
@@ -26,8 +27,8 @@ impl<'s> Memory<'s, '_> {
         Ok(is_cpu)
     }
 
-    /// Allocates a tile at the beginning of the function. An allocation in a loop therefore
-    /// allocates one tile.
+    /// Allocates a tile at the beginning of the function. If the allocation is in a loop, all
+    /// iterations therefore use one tile.
     pub(super) fn allocate_shared(&mut self, op: &'s Operation) -> Done {
         let ty = self.rewriter.source.type_of(op.result());
         let bytes = tensor_bytes(ty)?;
@@ -212,7 +213,8 @@ impl<'s> Memory<'s, '_> {
         Ok(results)
     }
 
-    /// Writes the body of a function of scalars here and returns its results.
+    /// Writes the body of a function in place of a call, and returns the function's results. The
+    /// arguments are scalars.
     fn applied(&mut self, function: &'s fusebox_core::ir::Function, arguments: &[Slot]) -> Done<Vec<Slot>> {
         let values = self.values_all(arguments)?;
         let kernel = &mut *self.kernel;

@@ -46,8 +46,9 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// Rewrites arithmetic on floats below f32. Operations that do not round are computed in f32.
-    /// For other operations, the IR must state where to round.
+    /// Rewrites arithmetic on floats that are narrower than f32. Operations that do not round are
+    /// computed in f32. For operations that round, the kernel IR must contain the conversion to f32
+    /// and the rounding as operations.
     fn narrow_arithmetic(&mut self, op: &'s Operation, float: Float) -> Done {
         use OpKind::{CmpF, MaxNumF, MaximumF, MinNumF, MinimumF, NegF};
         if !matches!(op.kind, CmpF | MaximumF | MinimumF | MaxNumF | MinNumF | NegF) {

@@ -1,5 +1,6 @@
 //! Rewrites operations of the dialect `math`. Operations that are one instruction on all targets
-//! remain. Other operations become a few of these, or calls of the math library.
+//! remain unchanged. All other operations of `math` become a few operations with an instruction, or
+//! calls of the math library.
 
 use fusebox_core::builder::FloatPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
@@ -72,8 +73,8 @@ impl<'s> Scalars<'s, '_> {
     }
 }
 
-/// Rounds to the nearest integer, and halves away from zero. The part that truncation removes is
-/// exact and decides the direction.
+/// Rounds to the nearest integer, and halves away from zero. The fraction that truncation removes
+/// is exact, and decides in which direction the function rounds.
 fn round_half_away(a: Number<'_>) -> Number<'_> {
     let cut = a.trunc();
     let up = (a - cut).absf().ge(0.5);

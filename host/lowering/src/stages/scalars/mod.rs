@@ -1,8 +1,8 @@
 //! Rewrites every value as an integer, an `f32`, an `f64`, a vector of these, or a pointer.
 //!
 //! A float whose format has no arithmetic instructions is represented by its bits. A complex number
-//! is represented by two floats. Functions without an instruction become calls of the math library.
-//! Values that the lanes of a warp exchange become words.
+//! is represented by two floats. Math functions without an instruction become calls of the math
+//! library. Values that the lanes of a warp exchange become integers of the width of a word.
 
 mod floats;
 mod integers;
@@ -53,7 +53,7 @@ fn kept_as_bits(float: Float) -> bool {
     !matches!(float, Float::F32 | Float::F64)
 }
 
-/// Returns the type that represents an element.
+/// Returns the scalar type that represents elements of the type `element`.
 fn kept(element: Scalar) -> Scalar {
     match element {
         Scalar::Float(float) if kept_as_bits(float) => Scalar::Int(8 * float.bytes()),
@@ -202,7 +202,7 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// Rewrites a bitcast. If both types are represented by bits, only the width may change.
+    /// Rewrites a bitcast. If integers represent both types, only the width may change.
     fn bitcast(&mut self, op: &'s Operation) -> Done {
         let value = self.value(op.operands[0])?;
         let to = self.kept_type(op.result());

@@ -1,6 +1,6 @@
 //! Converts floats of 16 bits and fewer, which are represented by their bits. Integer arithmetic
-//! widens these floats to f32. Integer arithmetic also narrows an f32 to these floats, with
-//! rounding to nearest even. LLVM can vectorise this arithmetic.
+//! widens floats of 16 bits and fewer to f32. Integer arithmetic also narrows an f32 to 16 bits and
+//! fewer, with rounding to nearest even. LLVM can vectorise this integer arithmetic.
 
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::hlo::{FloatFormat, Specials};
@@ -34,8 +34,8 @@ impl Layout {
         if self.0.specials == Specials::None { self.sign() - 1 } else { self.infinity() }
     }
 
-    /// Returns the code of NaN, without a sign if the format's NaN can have both signs. In a format
-    /// without NaN, returns negative zero.
+    /// Returns the code of NaN, with a sign bit of 0 if the format has NaNs of both signs. In a
+    /// format without NaN, returns negative zero.
     fn nan(self) -> i64 {
         match self.0.specials {
             Specials::Ieee => self.infinity() | 1 << (self.0.mantissa_bits - 1),
@@ -61,7 +61,8 @@ impl Scalars<'_, '_> {
         self.out().formula(&[wide], |wide| widened(wide[0], float).to_float())
     }
 
-    /// Narrows an f32. Returns the bits of the nearest number of the format.
+    /// Narrows an f32 to the format `float`. Returns the bits of the format's number that is
+    /// nearest to the f32.
     pub(super) fn narrowed(&mut self, value: Value, float: Float) -> Value {
         let native = match float {
             Float::F16 => self.target.converts_f16,
@@ -192,16 +193,15 @@ fn narrow_to_half<'f>(value: Number<'f>, bits: Number<'f>, checks_nan: bool) -> 
     kept.shrui(16_i64)
 }
 
-/// Narrows a number below the format's smallest normal number. The code adds a float. The last bit
-/// of this float has the value of the format's smallest positive number, so the addition rounds
-/// correctly.
+/// Narrows a number below the format's smallest normal number. The code adds a float whose last bit
+/// has the value of the format's smallest positive number, so that the addition rounds correctly.
 fn narrow_subnormal(magnitude: Number<'_>, layout: Layout) -> Number<'_> {
     let magic = f64::from(layout.smallest_exponent() + 23).exp2();
     (magnitude.to_float() + magic).to_bits() - i64::from((magic as f32).to_bits())
 }
 
-/// Rounds to a power of two. Ties round up, zero and negative numbers become NaN, and small numbers
-/// become the smallest power.
+/// Rounds an f32 to a power of two. Ties round up, zero and negative numbers become NaN, and small
+/// numbers become the smallest power.
 fn narrow_to_exponent(bits: Number<'_>) -> Number<'_> {
     let normal = (bits + 0x0040_0000_i64).shrui(23_i64);
     let low = bits.cmpi(IntPredicate::Uge, 0x0060_0000_i64).extui(Scalar::I32);

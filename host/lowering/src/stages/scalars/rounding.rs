@@ -1,11 +1,12 @@
 //! Finds where the rounding of `f32` to `bf16` can be simplified or dropped.
 //!
 //! Arithmetic on `bf16` is computed in `f32` and rounded after each operation. On targets without
-//! an instruction for this rounding, it takes eight instructions. Two of these keep a NaN from
-//! becoming a number, which could happen if the lower half of the NaN's bits is not zero.
-//! Arithmetic on numbers that were read as `bf16` only produces NaNs whose lower half is zero. Some
-//! functions of the math library also do.
-//! Results that are `bf16` numbers already need no rounding.
+//! an instruction that rounds `f32` to `bf16`, the rounding takes eight instructions. Two of the
+//! eight instructions keep a NaN from becoming a number. Without these two instructions, a NaN
+//! could become a number if the lower half of the NaN's bits is not zero. Arithmetic on numbers
+//! that were read as `bf16` produces only NaNs whose lower half is zero. Some functions of the math
+//! library also produce only NaNs whose lower half is zero. Results that already are `bf16` numbers
+//! need no rounding.
 
 use std::collections::HashSet;
 
@@ -31,8 +32,8 @@ impl Rounding {
         }
     }
 
-    /// Whether a value is known to be a `bf16` number. The upper half of the value's bits is then
-    /// this `bf16` number.
+    /// Whether a value is known to be a `bf16` number. If so, the upper half of the value's bits is
+    /// the `bf16` number.
     pub(super) fn is_exact(&self, value: Value) -> bool {
         self.exact.contains(&value)
     }

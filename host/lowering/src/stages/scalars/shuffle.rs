@@ -1,5 +1,6 @@
 //! Rewrites the exchange of values between the lanes of a warp. Lanes exchange words of 32 bits,
-//! and on the simulator words of 64 bits. Narrower values are extended, wider values are split.
+//! and on the simulator words of 64 bits. The stage extends values that are narrower than a word,
+//! and splits values that are wider than a word.
 
 use fusebox_core::ir::{OpKind, Operation, Scalar, Type, Value};
 
