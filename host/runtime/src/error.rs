@@ -87,7 +87,7 @@ pub enum RunError {
     DonatedTwice {
         /// Index of the donated input among all array leaves of the parameters.
         index: usize,
-        /// Index of the other input.
+        /// Index of the other input for which the caller passes the same buffer.
         other: usize,
     },
     /// The caller passes a buffer of another device.

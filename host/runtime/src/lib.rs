@@ -6,17 +6,21 @@
 //!
 //! # Embedding
 //!
-//! A program embeds the runtime with these types. `examples/embed` is such a program.
+//! A program embeds the runtime with the types [`Device`], [`Executable`], [`LoadedExecutable`] and
+//! [`Buffer`]. `examples/embed` is an example of an embedding program.
 //!
-//! * [`Device`] is the hardware: threads of the processor, the simulator, or a GPU. Open it once,
-//!   and clone it. Devices of the cpu target with equal numbers of threads share one thread pool.
-//! * [`Executable`] is plain data. [`Executable::from_bytes`] reads a file that `fusebox compile
-//!   --emit executable` has written. It is machine code, so trust its file like a program.
-//! * [`LoadedExecutable`] is an executable that is linked for a device. It does not change, and any
-//!   number of threads can execute it at the same time.
-//! * [`Buffer`] is an array in the memory of the device. It lives on its own, and a clone refers to
-//!   the same buffer. It is made from bytes, which are copied, or from memory of the caller, which
-//!   is used itself ([`Buffer::from_foreign`]). [`Buffer::bytes`] reads it without a copy.
+//! * [`Device`] is the hardware: threads of the processor, the simulator, or a GPU. Open a device
+//!   once, and clone the [`Device`] for each use. Devices of the cpu target with equal numbers of
+//!   threads share one thread pool.
+//! * [`Executable`] is plain data. [`Executable::from_bytes`] reads a file that
+//!   `fusebox compile --emit executable` has written. An executable contains machine code, so run
+//!   an executable file only if you would run any other program from the same source.
+//! * [`LoadedExecutable`] is an executable that is linked for a device. A loaded executable does
+//!   not change, and any number of threads can execute it at the same time.
+//! * [`Buffer`] is an array in the memory of the device. A buffer does not belong to an executable,
+//!   and a clone refers to the same buffer. A buffer holds a copy of given bytes, or uses memory of
+//!   the caller without a copy ([`Buffer::from_foreign`]). [`Buffer::bytes`] reads a buffer in the
+//!   host's memory without a copy.
 //! * [`LoadedExecutable::execute`] takes one buffer per array leaf of the parameters, and returns
 //!   one buffer per array leaf of the result.
 //!
@@ -40,27 +44,29 @@
 //! Otherwise the execution is queued: it starts on a thread of the device when its arguments are
 //! ready, and its results are pending until it ends ([`Buffer::wait`], [`Buffer::is_ready`],
 //! [`Buffer::on_ready`]). Pending buffers can be arguments of other executions. If an execution
-//! fails, its results fail with its error, and so do all executions that use these results.
-//! [`ExecuteOptions::thread`] overrides the choice of the thread.
+//! fails, its results fail with its error. All executions that use these results fail with the same
+//! error. [`ExecuteOptions::thread`] overrides the choice of the thread that executes the program.
 //!
 //! **Memory.** An execution copies neither arguments nor results. Each result has its own memory. A
-//! result that is a parameter or a constant shares its memory. Temporary memory belongs to the
-//! executable, which keeps one arena for each execution that runs at the same time as others.
+//! result that is a parameter or a constant shares the memory of this parameter or constant.
+//! Temporary memory belongs to the executable, which keeps one arena of temporary memory for each
+//! concurrent execution.
 //!
 //! **Donation.** A module may declare inputs as donated. [`LoadedExecutable::execute`] deletes the
-//! buffers of these inputs, and overwrites their memory if nothing else uses it, else a copy.
-//! [`ExecuteOptions::keep`] names inputs that one execution does not donate.
+//! buffers of donated inputs. If nothing else uses the memory of a donated buffer, the execution
+//! overwrites this memory, else the execution overwrites a copy. [`ExecuteOptions::keep`] lists the
+//! inputs that one execution must not donate.
 //!
 //! **Random numbers.** Each execution has its own generator of random numbers, which starts from
-//! the same state. So every execution with equal arguments has equal results.
+//! the same state. So executions with equal arguments have equal results.
 //!
 //! **Measurement.** The module [`measurement`] executes a program repeatedly in the same memory,
 //! and measures times.
 //!
 //! # Folders
 //!
-//! The folders below are in the order in which data passes through them. A folder uses only the
-//! folders above it. All folders may use the errors.
+//! The list of folders is in the order in which data passes through the folders. A folder uses only
+//! folders that are above it in the list. All folders may use the error types.
 //!
 //! ```text
 //! executable    plain data: the format of files, and its checks

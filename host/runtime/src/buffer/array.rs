@@ -10,7 +10,8 @@ use crate::machine::DeviceMemory;
 /// The bytes of an array. A clone refers to the same memory.
 #[derive(Clone, Debug)]
 pub struct Array {
-    /// The memory. Several arrays may share it, and the memory may be larger than the array.
+    /// The memory. Several arrays may share the memory, and the memory may be larger than the
+    /// array.
     pub memory: Arc<DeviceMemory>,
     /// Offset of the first byte in the memory.
     pub offset: usize,
@@ -29,7 +30,8 @@ impl Array {
         self.memory.address().wrapping_add(self.offset)
     }
 
-    /// Returns the range of the memory in which an array of this shape lies.
+    /// Returns the range of the memory that holds the bytes of the array, which has the shape
+    /// `shape`.
     pub fn range(&self, shape: &ArrayShape) -> Range<usize> {
         self.offset..self.offset + shape.byte_size() as usize
     }
@@ -39,7 +41,8 @@ impl Array {
         self.sizes.as_deref().unwrap_or(&shape.dims)
     }
 
-    /// Whether a program may overwrite the array: nothing else uses its memory.
+    /// Whether a program may overwrite the array: the memory must be writable, and nothing else may
+    /// use it.
     pub fn is_exclusive(&mut self) -> bool {
         Arc::get_mut(&mut self.memory).is_some_and(|memory| memory.is_writable())
     }

@@ -1,7 +1,8 @@
-//! The state of a value that another thread computes: pending, then either ready or failed. This
-//! state does not change any more.
+//! The state of a value that another thread computes: pending, then either ready or failed. After a
+//! value is ready or has failed, its state does not change any more.
 //!
-//! This file uses nothing but locks, so that tests can check it with all interleavings of threads.
+//! This file synchronises threads only by locks, so that tests can execute it with all
+//! interleavings of threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// A function that is called when the value is ready or has failed.
 type Callback<E> = Box<dyn FnOnce(Option<&E>) + Send>;
 
-/// A value that is ready later, or an error.
+/// A value that another thread computes, or the error of this computation.
 pub struct Completion<T, E> {
     state: Mutex<State<T, E>>,
     /// Signals that the value is ready or has failed.
@@ -19,7 +20,8 @@ pub struct Completion<T, E> {
 }
 
 enum State<T, E> {
-    /// The value is not ready. These functions and this number of threads wait for it.
+    /// The value is not ready. Holds the functions to call when the value is ready or has failed,
+    /// and the number of threads that wait for the value.
     Pending(Vec<Callback<E>>, usize),
     Done(Result<T, E>),
 }
@@ -31,8 +33,8 @@ impl<T: Clone, E: Clone> Completion<T, E> {
     }
 
     /// Sets the value, or the reason why there is no value. Wakes waiting threads, drops this
-    /// reference, and then calls the registered functions, without any lock. Has no effect if the
-    /// state is not pending, and returns `false` then.
+    /// reference, and then calls the registered functions without holding a lock. If the state is
+    /// not pending, does nothing and returns `false`.
     pub fn complete(self: Arc<Self>, outcome: Result<T, E>) -> bool {
         let error = outcome.as_ref().err().cloned();
         let mut state = self.lock();
@@ -80,8 +82,9 @@ impl<T: Clone, E: Clone> Completion<T, E> {
     }
 
     /// Registers a function, which is called exactly once: by the thread that completes the value,
-    /// or at once by this thread if the value is not pending. The argument is the error, if the
-    /// value has failed. No lock is held during the call.
+    /// or at once by this thread if the value is not pending. The argument of the function is the
+    /// error if the value has failed, else `None`. The calling thread holds no lock during the
+    /// call.
     pub fn on_done(&self, callback: impl FnOnce(Option<&E>) + Send + 'static) {
         let mut state = self.lock();
         let error = match &mut *state {
@@ -92,8 +95,8 @@ impl<T: Clone, E: Clone> Completion<T, E> {
         callback(error.as_ref());
     }
 
-    /// Returns the value or the error. If this is the only reference, does not clone it. Returns
-    /// `None` if the value is pending.
+    /// Returns the value or the error. If `self` is the only reference to the completion, moves the
+    /// value instead of cloning it. Returns `None` if the value is pending.
     pub fn into_outcome(self: Arc<Self>) -> Option<Result<T, E>> {
         let state = match Arc::try_unwrap(self) {
             Ok(this) => this.state.into_inner().unwrap_or_else(PoisonError::into_inner),

@@ -1,4 +1,4 @@
-//! Buffers: arrays in the memory of a device, which live on their own.
+//! Buffers: arrays in the memory of a device, which do not belong to an executable.
 //!
 //! ```text
 //! completion   pending, then ready or failed                 sync
@@ -30,9 +30,9 @@ use crate::{Device, RunError};
 
 /// An array in the memory of a device. A clone refers to the same buffer.
 ///
-/// A buffer is *pending* until its bytes are computed. Then it is *ready* or *failed*. It is
-/// *deleted* when the caller deletes it or donates it to an execution. The memory is freed when
-/// neither a buffer nor an execution nor [`HostBytes`] uses it any more.
+/// A buffer is *pending* until its bytes are computed. After the computation, the buffer is *ready*
+/// or *failed*. A buffer is *deleted* when the caller deletes it or donates it to an execution. The
+/// memory is freed when neither a buffer nor an execution nor [`HostBytes`] uses it any more.
 #[derive(Clone)]
 pub struct Buffer(Arc<BufferHandle>);
 
@@ -47,7 +47,8 @@ struct BufferHandle {
 pub enum Content {
     /// The bytes.
     Ready(Array),
-    /// The state of bytes that were not there when the buffer was created.
+    /// The state of bytes that were computed, or are to be computed, after the creation of the
+    /// buffer.
     Pending(Arc<PendingArray>),
     /// Nothing, because the buffer was deleted or donated.
     Deleted,
@@ -66,8 +67,8 @@ pub enum BufferState {
     Deleted,
 }
 
-/// The obligation to fill a buffer with bytes of the host. If it is dropped first, the buffer fails
-/// with [`RunError::Abandoned`].
+/// The obligation to fill a buffer with bytes of the host. If the promise is dropped before the
+/// buffer is filled, the buffer fails with [`RunError::Abandoned`].
 pub struct BufferPromise {
     device: Device,
     shape: Arc<ArrayShape>,
@@ -80,7 +81,7 @@ impl Content {
         matches!(self, Content::Pending(pending) if !pending.is_done())
     }
 
-    /// Waits for the bytes.
+    /// Waits until the bytes are computed, and returns them.
     pub fn wait(&self) -> Result<Array, RunError> {
         match self {
             Content::Ready(array) => Ok(array.clone()),
@@ -89,7 +90,8 @@ impl Content {
         }
     }
 
-    /// Waits for the bytes. If this is the only reference to them, the result is the only one, too.
+    /// Waits until the bytes are computed, and returns them. If `self` is the only reference to the
+    /// bytes, the returned array is the only reference to them, too.
     pub fn into_array(self) -> Result<Array, RunError> {
         match self {
             Content::Ready(array) => Ok(array),
@@ -130,12 +132,13 @@ impl Buffer {
         Buffer::from_bytes(device, array.element_type, &array.dims, &array.data)
     }
 
-    /// Creates a buffer in memory of the host that someone else has allocated. On a device in the
-    /// host's memory, the bytes are not copied. On a GPU they are copied.
+    /// Creates a buffer from memory of the host that fusebox has not allocated. If the device works
+    /// in the host's memory, the buffer uses the given memory without a copy. If the device is a
+    /// GPU, the bytes are copied to the GPU.
     ///
     /// # Errors
     /// If the size is wrong, or the address is not a multiple of the alignment that kernels assume,
-    /// 64 bytes. On a GPU if memory is short or the GPU fails.
+    /// 64 bytes. If the device is a GPU and memory is short or the GPU fails.
     pub fn from_foreign(
         device: &Device,
         element_type: ElementType,
@@ -183,8 +186,8 @@ impl Buffer {
         self.0.shape.element_type
     }
 
-    /// Returns the shape of the array in memory. For a result with dynamic dimensions, these are
-    /// the bounds of the dimensions.
+    /// Returns the shape of the array in memory. For a result with dynamic dimensions, the shape
+    /// contains the bounds of these dimensions.
     pub fn shape(&self) -> &ArrayShape {
         &self.0.shape
     }
@@ -205,13 +208,13 @@ impl Buffer {
     }
 
     /// Returns another buffer with the same elements in the same memory. Deleting or donating one
-    /// of them does not delete the other. An execution that takes one of them uses a copy of the
-    /// memory.
+    /// of the two buffers does not delete the other. An execution to which one of the two buffers
+    /// is donated overwrites a copy of the memory.
     pub fn share(&self) -> Buffer {
         Buffer::new(&self.0.device, self.0.shape.clone(), self.content())
     }
 
-    /// Whether both refer to the same buffer.
+    /// Whether both handles refer to the same buffer.
     pub fn is_same(&self, other: &Buffer) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -229,7 +232,7 @@ impl Buffer {
         }
     }
 
-    /// Whether the buffer is not pending: reading it does not wait.
+    /// Whether the buffer is not pending, so that reading it does not wait.
     pub fn is_ready(&self) -> bool {
         !self.lock().is_pending()
     }
@@ -242,11 +245,12 @@ impl Buffer {
         self.array().map(drop)
     }
 
-    /// Calls a function when the buffer is not pending any more: on this thread if it is not
-    /// pending now, else on the thread that completes it. The argument tells whether the buffer is
-    /// ready. The function is called even if the buffer was deleted or all its handles were dropped
-    /// meanwhile. No lock is held during the call. A panic of the function is ignored, unless it is
-    /// on this thread.
+    /// Calls a function when the buffer is not pending any more. If the buffer is not pending now,
+    /// this thread calls the function, else the thread that completes the buffer. The argument of
+    /// the function is the error if the buffer has failed or was deleted. The function is called
+    /// even if the buffer was deleted or all its handles were dropped meanwhile. The calling thread
+    /// holds no lock during the call. If another thread calls the function, a panic of the function
+    /// is ignored.
     pub fn on_ready(&self, callback: impl FnOnce(Result<(), RunError>) + Send + 'static) {
         let pending = match &*self.lock() {
             Content::Pending(pending) => Ok(pending.clone()),
@@ -260,8 +264,8 @@ impl Buffer {
     }
 
     /// Returns the bytes on the host, in the layout of [`Buffer::shape`]. Waits until the buffer is
-    /// ready. Copies only from a GPU. Integers narrower than a byte may have any value in the
-    /// unused bits of their bytes.
+    /// ready. Copies the bytes only if they are in the memory of a GPU. Integers narrower than a
+    /// byte may have any value in the unused bits of their bytes.
     ///
     /// # Errors
     /// If the buffer has failed or was deleted, memory is short, or the GPU fails.
@@ -278,7 +282,7 @@ impl Buffer {
     /// sizes of dynamic dimensions.
     ///
     /// # Errors
-    /// As for [`Buffer::bytes`].
+    /// If [`Buffer::bytes`] fails.
     pub fn to_literal(&self) -> Result<ArrayLiteral, RunError> {
         let (shape, array, bytes) = (&*self.0.shape, self.array()?, self.bytes()?);
         let (element_type, dims) = (shape.element_type, array.dims(shape).to_vec());
@@ -294,8 +298,8 @@ impl Buffer {
         Ok(ArrayLiteral { element_type, dims, data: data.into() })
     }
 
-    /// Deletes the buffer. Executions that use the buffer already are not affected. The memory is
-    /// freed when nothing uses it any more.
+    /// Deletes the buffer. Executions that already use the buffer are not affected. The memory of
+    /// the buffer is freed when nothing uses it any more.
     pub fn delete(&self) {
         // The memory is freed after the lock is released.
         let content = self.take();
@@ -307,12 +311,12 @@ impl Buffer {
         matches!(*self.lock(), Content::Deleted)
     }
 
-    /// Returns what the buffer holds.
+    /// Returns the content of the buffer.
     pub(crate) fn content(&self) -> Content {
         self.lock().clone()
     }
 
-    /// Returns what the buffer holds, and deletes the buffer.
+    /// Returns the content of the buffer, and deletes the buffer.
     pub(crate) fn take(&self) -> Content {
         std::mem::replace(&mut *self.lock(), Content::Deleted)
     }
@@ -322,7 +326,7 @@ impl Buffer {
         *self.lock() = content;
     }
 
-    /// Returns the shape, which can be shared.
+    /// Returns the shape by a counted reference, which callers can clone.
     pub(crate) fn shared_shape(&self) -> &Arc<ArrayShape> {
         &self.0.shape
     }
@@ -344,7 +348,7 @@ impl fmt::Debug for Buffer {
 }
 
 impl BufferPromise {
-    /// Fills the buffer with a copy of `bytes`. If this fails, the buffer fails with the same
+    /// Fills the buffer with a copy of `bytes`. If the copy fails, the buffer fails with the same
     /// error.
     ///
     /// # Errors
@@ -357,7 +361,7 @@ impl BufferPromise {
         outcome
     }
 
-    /// Lets the buffer fail. All executions that use the buffer fail with the same error.
+    /// Marks the buffer as failed. All executions that use the buffer fail with the same error.
     pub fn fail(self, error: RunError) {
         self.promise.complete(Err(error));
     }
@@ -369,7 +373,7 @@ impl fmt::Debug for BufferPromise {
     }
 }
 
-/// Checks the size of the bytes for an array.
+/// Checks that `bytes` is the size in bytes of an array of this shape.
 fn check_size(shape: &ArrayShape, bytes: usize) -> Result<(), RunError> {
     let (expected, found) = (shape.byte_size().max(0) as u64, bytes as u64);
     if expected == found && shape.dims.iter().all(|&size| size >= 0) {

@@ -9,8 +9,8 @@ use crate::RunError;
 /// The state of a buffer that is not ready yet.
 pub type PendingArray = Completion<Array, RunError>;
 
-/// The obligation to fill a buffer. If the promise is dropped first, the buffer fails with
-/// [`RunError::Abandoned`].
+/// The obligation to fill a buffer. If the promise is dropped before the buffer is filled, the
+/// buffer fails with [`RunError::Abandoned`].
 pub struct Promise(Option<Arc<PendingArray>>);
 
 impl Promise {
@@ -20,7 +20,8 @@ impl Promise {
         (pending.clone(), Promise(Some(pending)))
     }
 
-    /// Makes the buffer ready, or lets it fail. Calls the functions that wait for this.
+    /// Marks the buffer as ready or failed, and calls the functions that are registered for this
+    /// event.
     pub fn complete(mut self, outcome: Result<Array, RunError>) {
         if let Some(pending) = self.0.take() {
             pending.complete(outcome);

@@ -16,8 +16,8 @@ pub struct HostCode {
 }
 
 impl HostCode {
-    /// Links the code. The kernels of the code may call the functions `provided`, and the watchdog
-    /// observes their launches. Fails if the code cannot be linked.
+    /// Links the code. The kernels may call the functions `provided`, and the watchdog observes the
+    /// launches of the kernels. Fails if the code cannot be linked.
     pub fn load(
         executable: &Executable,
         host_ops: Vec<LoadedHostOp>,

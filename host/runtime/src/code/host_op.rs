@@ -60,13 +60,14 @@ impl LoadedHostOp {
         self.product.as_ref()
     }
 
-    /// Whether the operation must compute with subnormal numbers, although the program flushes
-    /// them.
+    /// Whether the operation must compute with subnormal numbers, although the program flushes them
+    /// to zero.
     pub fn needs_subnormals(&self) -> bool {
         self.routine.as_ref().is_some_and(|routine| routine.needs_subnormals())
     }
 
-    /// Whether these are the sizes of the array leaves of operands and results.
+    /// Whether `operands` and `results` are the sizes of the array leaves of the operation's
+    /// operands and results.
     fn has_sizes(&self, operands: Vec<Option<u64>>, results: Vec<Option<u64>>) -> bool {
         let sizes = |shapes: &[Shape]| -> Vec<Option<u64>> {
             let leaves = shapes.iter().flat_map(Shape::leaves).filter_map(Shape::as_array);
@@ -94,7 +95,7 @@ impl LoadedHostOp {
 
     /// Executes the operation. `arguments` are the bytes of the operands' array leaves. `results`
     /// receives the bytes of the result's array leaves. Fails if memory is short or the operation
-    /// is not defined for these values.
+    /// is not defined for the values of its arguments.
     pub fn execute(
         &self,
         arguments: &[&[u8]],
@@ -120,8 +121,8 @@ fn first(faults: &[Diagnostic]) -> String {
     faults.first().map_or_else(|| "unreadable".into(), Diagnostic::to_string)
 }
 
-/// Checks all thunks that execute a host operation: their slices must have the sizes of the
-/// operation's operands and results. The error names the first operation whose sizes differ.
+/// Checks every thunk that executes a host operation: the slices of the thunk must have the sizes
+/// of the operation's operands and results. The error names the first operation whose sizes differ.
 pub fn check_steps(thunks: &[Thunk], ops: &[LoadedHostOp]) -> Result<(), LoadError> {
     fusebox_thunks::all(thunks).try_for_each(|thunk| match thunk {
         Thunk::HostOp { op, arguments, results } => ops[*op as usize].check_step(arguments, results),

@@ -1,4 +1,4 @@
-//! Reports kernels that run longer than a time limit. Tests of kernels use it.
+//! Reports kernels that run longer than a time limit. Tests of kernels use this watchdog.
 //!
 //! On the cpu target, a thread that executes an endless loop cannot be stopped. So the watchdog
 //! only reports the kernel, and the process must decide how to end. The simulator needs no
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use crate::KernelImage;
 
-/// Number of low bits of `running` that hold the number of a kernel. The bits above hold the number
-/// of a launch.
+/// Number of low bits of `running` that hold the number of a kernel. The higher bits of `running`
+/// hold the number of a launch.
 const KERNEL_BITS: u32 = 24;
 /// Number of times that the watchdog looks at the running kernel within the time limit.
 const STEPS: u32 = 64;
@@ -29,14 +29,15 @@ struct WatchdogState {
     /// The registered kernels. A kernel's index is its number minus one. The entry of a dropped
     /// kernel is reused.
     kernels: Mutex<Vec<Weak<KernelImage>>>,
-    /// The launches to observe, one entry per execution that may run at the same time as others.
+    /// The launches to observe. Executions that run at the same time have different entries.
     launches: Mutex<Vec<Weak<ObservedLaunches>>>,
 }
 
-/// The launches of one execution at a time.
+/// The launches of executions that run one after the other. Executions that run at the same time
+/// use different values of this type.
 #[derive(Debug, Default)]
 pub struct ObservedLaunches {
-    /// The low [`KERNEL_BITS`] bits hold the number of the running kernel. The bits above hold the
+    /// The low [`KERNEL_BITS`] bits hold the number of the running kernel. The higher bits hold the
     /// number of this kernel's launch. The value is 0 if no kernel is running.
     running: AtomicU64,
     /// Number of launches so far.
@@ -44,11 +45,11 @@ pub struct ObservedLaunches {
 }
 
 impl Watchdog {
-    /// Starts the watchdog's thread. A kernel is limited if `is_limited` holds for the kernel. When
-    /// a limited kernel has run for longer than `limit`, the thread calls `report` with this
-    /// kernel, and ends. The thread also ends after the watchdog and all programs that were loaded
-    /// with it are dropped. Kernels without a limit are registered too, so that every launch has
-    /// the same overhead.
+    /// Starts the watchdog's thread. A kernel is limited if `is_limited` returns true for the
+    /// kernel. When a limited kernel has run for longer than `limit`, the thread calls `report`
+    /// with this kernel, and ends. The thread also ends after the watchdog and all programs that
+    /// were loaded with it are dropped. Kernels without a limit are registered too, so that every
+    /// launch has the same overhead.
     ///
     /// # Errors
     /// If the system refuses to start a thread.
@@ -67,7 +68,7 @@ impl Watchdog {
         Ok(Watchdog(shared))
     }
 
-    /// Registers a kernel. The result marks launches of this kernel.
+    /// Registers a kernel. The returned [`Watch`] marks the launches of this kernel.
     pub(crate) fn watch(&self, kernel: &KernelImage) -> Watch {
         let image = Arc::new(kernel.clone());
         let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,7 +80,8 @@ impl Watchdog {
         Watch { number: place as u64 + 1, _image: image, _watchdog: self.clone() }
     }
 
-    /// Registers an execution. The watchdog observes the launches that are marked with the result.
+    /// Registers an execution. The watchdog observes the launches that are marked in the returned
+    /// value.
     pub(crate) fn observe(&self) -> Arc<ObservedLaunches> {
         let launches = Arc::new(ObservedLaunches::default());
         let mut observed = self.0.launches.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,8 +137,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Marks the kernel as running in an execution until the result is dropped. A launch takes only
-    /// three stores, so that the watchdog does not affect measurements of kernels.
+    /// Marks the kernel as running in an execution until the returned value is dropped. A launch
+    /// takes only three stores, so that the watchdog does not affect measurements of kernels.
     pub fn launch<'l>(&self, launches: &'l ObservedLaunches) -> WatchedLaunch<'l> {
         let ObservedLaunches { running, count } = launches;
         let launch = count.load(Ordering::Relaxed) + 1;
@@ -146,7 +148,7 @@ impl Watch {
     }
 }
 
-/// A mark that a kernel is running. Dropping it ends the mark.
+/// A mark that a kernel is running. Dropping this value removes the mark.
 pub struct WatchedLaunch<'l>(&'l AtomicU64);
 
 impl Drop for WatchedLaunch<'_> {

@@ -17,13 +17,13 @@ use queue::Queue;
 /// Maximum number of threads that start queued executions.
 const MOST_QUEUE_THREADS: usize = 4;
 
-/// A device: the threads of the host's processor, the simulator, or a GPU. It is opened once, and
-/// all users share it. A clone refers to the same device.
+/// A device: the threads of the host's processor, the simulator, or a GPU. A device is opened once,
+/// and all its users share it. A clone refers to the same device.
 ///
 /// Devices of the cpu target with equal numbers of threads share a thread pool. The pool's threads
-/// execute the kernels of one execution at a time. Other executions run on their calling threads
-/// alone meanwhile, so no execution waits for the pool. Executions on one GPU run one after the
-/// other.
+/// execute the kernels of one execution at a time. Meanwhile, every other execution runs only on
+/// the thread that starts it, so no execution waits for the pool. Executions on one GPU run one
+/// after the other.
 #[derive(Clone, Debug)]
 pub struct Device(Arc<DeviceState>);
 
@@ -32,7 +32,7 @@ struct DeviceState {
     target: Target,
     options: Options,
     hardware: Hardware,
-    /// Started at the first execution that is queued.
+    /// The queue of executions. Its threads start when the first execution is queued.
     queue: OnceLock<Queue>,
 }
 
@@ -57,7 +57,7 @@ impl Device {
         &self.0.options
     }
 
-    /// Whether both refer to the same device.
+    /// Whether both handles refer to the same device.
     pub fn is_same(&self, other: &Device) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

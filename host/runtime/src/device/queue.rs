@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A job. If it panics, its thread goes on with the next job.
+/// A job. If a job panics, its thread continues with the next job.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// A queue of jobs. Its threads start the jobs in order. When the queue is dropped, the threads
-/// execute the remaining jobs and end.
+/// A queue of jobs. The threads of the queue start the jobs in order. When the queue is dropped,
+/// the threads execute the remaining jobs and end.
 #[derive(Debug)]
 pub struct Queue(Arc<QueueState>);
 

@@ -29,13 +29,13 @@ pub enum AllocationKind {
     /// Holds an array leaf of a donated input. The runtime fills the allocation before a run.
     /// Thunks may use the allocation like temporary memory, also for results.
     Donated,
-    /// Holds these bytes. The runtime fills the allocation once, when it loads the program, and
-    /// thunks only read it.
+    /// Holds these bytes. The runtime writes the bytes once, when it loads the program, and thunks
+    /// only read them.
     Constant(Vec<u8>),
     /// Memory that thunks write and read during a run.
     Temporary,
     /// Memory that thunks write and read, and that holds array leaves of the result after a run.
-    /// Each run has its own memory for this allocation, which the caller gets.
+    /// Each run has its own memory for this allocation, which belongs to the caller after the run.
     Result,
 }
 
@@ -44,7 +44,8 @@ pub enum AllocationKind {
 pub struct Slice {
     /// Index of the allocation in [`Executable::allocations`](super::Executable::allocations).
     pub allocation: u32,
-    /// Offset of the first byte in the allocation, a multiple of the buffer alignment.
+    /// Offset of the slice's first byte in the allocation. The offset is a multiple of the buffer
+    /// alignment.
     pub offset: u64,
     /// Size in bytes.
     pub bytes: u64,

@@ -1,4 +1,4 @@
-//! Defines how the parameters and the result of a program are stored in its memory.
+//! Defines how the parameters and the result of a program are stored in the program's memory.
 
 use fusebox_core::hlo::Shape;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct Binding {
     pub shape: ValueShape,
     /// Slices of the array leaves, in depth-first order.
     pub leaves: Vec<Slice>,
-    /// The sizes of dynamic dimensions. `shape` holds the bounds of these dimensions.
+    /// The sizes of dynamic dimensions. `shape` holds the bounds of the dynamic dimensions.
     pub sizes: Vec<DynamicSize>,
 }
 
@@ -31,8 +31,8 @@ pub struct DynamicSize {
 }
 
 impl Binding {
-    /// Returns the shape of the value. The dimensions in `sizes` are dynamic. Returns `None` if an
-    /// element type is unknown or a dimension is negative.
+    /// Returns the shape of the value. In the returned shape, the dimensions that `sizes` lists are
+    /// dynamic. Returns `None` if an element type is unknown or a dimension is negative.
     pub fn to_shape(&self) -> Option<Shape> {
         let mut shape = self.shape.to_shape()?;
         let mut leaves = shape.arrays_mut();

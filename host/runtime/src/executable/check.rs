@@ -17,14 +17,14 @@ use super::target::Target;
 use super::thunk::Thunk;
 use super::value_shape::ValueShape;
 
-/// Maximum number of threads in a block. No GPU allows more.
+/// Maximum number of threads in a block. No GPU allows more threads in a block.
 const MOST_THREADS: u32 = 1024;
 
-/// Maximum number of devices of a manual computation. Each device is a thread.
+/// Maximum number of devices of a manual computation. Each device is a thread of the host.
 const MOST_DEVICES: usize = 1024;
 
 impl Executable {
-    /// Checks the executable. The error describes the first inconsistency.
+    /// Checks the executable. The error describes the first inconsistency that the check finds.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.allocations.iter().try_for_each(check_allocation)?;
         self.code.iter().try_for_each(check_code)?;
@@ -53,7 +53,8 @@ impl Executable {
     }
 
     /// Checks the code of the manual computation that host operation `number` starts. The code may
-    /// start other manual computations only if their numbers are smaller, so no code starts itself.
+    /// execute only host operations with smaller numbers than `number`. So no manual computation
+    /// can start itself.
     fn check_device_code(&self, code: &PerDevice, number: usize) -> Result<(), String> {
         if code.devices.is_empty() || code.devices.len() > MOST_DEVICES {
             return Err(format!("a manual computation has {} devices", code.devices.len()));
@@ -120,8 +121,8 @@ impl Executable {
         }
     }
 
-    /// Checks the allocation of a result. Temporary memory is used again by the next execution, so
-    /// it cannot hold a result.
+    /// Checks the allocation of a result. The next execution overwrites temporary memory, so
+    /// temporary memory cannot hold a result.
     fn check_result(&self, leaf: &Slice) -> Result<(), String> {
         match Memory(&self.allocations).kind(leaf) {
             Some(AllocationKind::Temporary) => Err("a result is in temporary memory".into()),
@@ -130,7 +131,7 @@ impl Executable {
     }
 }
 
-/// Checks the files of machine code that the driver of a GPU gets without their sizes.
+/// Checks the machine code for GPUs, because the GPU's driver reads it without knowing its size.
 fn check_code(code: &CodeImage) -> Result<(), String> {
     match code {
         CodeImage::Object { .. } => Ok(()),
@@ -142,7 +143,8 @@ fn check_code(code: &CodeImage) -> Result<(), String> {
 #[derive(Clone, Copy)]
 struct Memory<'e>(&'e [Allocation]);
 
-/// Thunks with their memory. They may execute the first `host_ops` host operations.
+/// Thunks with their memory. The thunks may execute only the first `host_ops` host operations of
+/// the executable.
 #[derive(Clone, Copy)]
 struct Steps<'e> {
     executable: &'e Executable,
@@ -213,9 +215,9 @@ impl Steps<'_> {
 }
 
 impl Memory<'_> {
-    /// Checks the allocation of an input. An input must occupy a whole allocation, because the
-    /// memory of the caller's buffer takes the place of this allocation. `inputs` are the
-    /// allocations of other inputs.
+    /// Checks the allocation of an input. An input must occupy a whole allocation, because an
+    /// execution uses the memory of the caller's buffer instead of this allocation. `inputs` are
+    /// the allocations of the inputs that were checked before.
     fn check_input(&self, leaf: &Slice, inputs: &mut HashSet<u32>) -> Result<(), String> {
         let is_first = inputs.insert(leaf.allocation);
         match self.0.get(leaf.allocation as usize) {

@@ -16,8 +16,8 @@ pub struct Cubin {
 
 impl Cubin {
     /// Whether a GPU of this compute capability (`90` for 9.0) can execute the code. Machine code
-    /// runs on GPUs of the same major version whose minor version is not older. If the name of the
-    /// architecture ends in `a`, it runs only on this capability.
+    /// runs on GPUs with the same major version and with an equal or higher minor version. If the
+    /// name of the architecture ends in `a`, the code runs only on GPUs of exactly this capability.
     pub fn runs_on(&self, capability: u32) -> bool {
         let Some(name) = self.architecture.strip_prefix("sm_") else { return false };
         let (number, is_exact) = name.strip_suffix('a').map_or((name, false), |number| (number, true));
@@ -25,8 +25,9 @@ impl Cubin {
         if is_exact { own == capability } else { own / 10 == capability / 10 && own <= capability }
     }
 
-    /// Checks that everything that the file's headers name lies in the file. The driver gets the
-    /// code without its size, so it would read beyond the end of a file that was cut.
+    /// Checks that all sections and segments that the ELF headers describe lie inside the file. The
+    /// GPU's driver receives the code without its size, so the driver would read beyond the end of
+    /// a truncated file.
     pub(super) fn check(&self) -> Result<(), String> {
         let fault = |what: &str| format!("the machine code for {} {what}", self.architecture);
         let no_elf = |error: object::Error| fault(&format!("is no ELF file: {error}"));

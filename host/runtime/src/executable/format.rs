@@ -53,8 +53,8 @@ pub enum FormatError {
         "damaged executable: its digest does not match its content; copy the original again, or compile the module again"
     )]
     Digest,
-    /// The digest is correct, but the content is inconsistent. So the compiler did not write this
-    /// file.
+    /// The digest matches the content, but the content is inconsistent, so the compiler did not
+    /// write this file.
     #[error("invalid executable: {0}; compile the module again")]
     Invalid(String),
 }
@@ -68,7 +68,7 @@ impl Executable {
     /// Encodes the executable for storage.
     ///
     /// # Errors
-    /// Never. The function returns a `Result` only because the encoder does.
+    /// Never. The function returns a `Result` only because the encoder returns one.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FormatError> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -82,7 +82,7 @@ impl Executable {
     }
 
     /// Decodes an executable. Checks the digest first. Then checks every index, size and slice,
-    /// because the runtime later uses these without a check.
+    /// because the runtime does not check them again when it uses them.
     ///
     /// # Errors
     /// If the bytes are not an executable, have another format version, are damaged or are

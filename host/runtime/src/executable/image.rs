@@ -18,9 +18,11 @@ pub enum CodeImage {
     },
     /// Code for NVIDIA GPUs.
     Ptx {
-        /// The code as text, which the driver can assemble for any GPU that is new enough.
+        /// The code as PTX text, which the driver can assemble for any GPU that is new enough for
+        /// the PTX.
         text: String,
-        /// The code as machine code for some architectures. It needs no assembly.
+        /// The code as machine code for some architectures. The driver loads this code without
+        /// assembling it.
         cubins: Vec<Cubin>,
     },
 }
@@ -40,14 +42,14 @@ pub struct KernelImage {
     pub threads_per_block: u32,
     /// Size of the dynamic shared memory of a block in bytes.
     pub shared_bytes: u32,
-    /// The compiler's prediction of the time of a launch, in nanoseconds. `None` if the time is not
-    /// known, because the kernel contains loops of the program.
+    /// The compiler's prediction of the time of a launch, in nanoseconds. `None` if the compiler
+    /// does not predict the time, because the kernel executes a loop of the HLO program.
     pub predicted_ns: Option<u64>,
     /// Arguments of the kernel: its parameters, followed by its outputs.
     pub arguments: Vec<KernelArgument>,
 }
 
-/// A buffer that a kernel takes as an argument, and the kernel's kind of access to the buffer.
+/// A buffer that is an argument of a kernel, and how the kernel accesses the buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelArgument {
     /// Name of the instruction whose value the buffer holds, for messages.
@@ -86,7 +88,8 @@ pub struct HostOp {
     pub hlo: String,
     /// The compiled comparator of a sort, if no routine implements the comparator.
     pub comparator: Option<HostKernel>,
-    /// The code of a manual computation. It may execute operations with smaller numbers only.
+    /// The code of a manual computation. This code may execute only host operations with smaller
+    /// numbers than this host operation.
     pub per_device: Option<PerDevice>,
 }
 

@@ -46,7 +46,7 @@ pub struct Executable {
     /// The kind of device for which the code is compiled.
     pub target: Target,
     /// LLVM's names of the instruction sets that the code may use. Omits instruction sets that
-    /// every processor has.
+    /// every x86-64 processor has.
     pub instruction_sets: Vec<String>,
     /// Machine code. Kernels refer to this code by index.
     pub code: Vec<CodeImage>,

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::allocation::{Allocation, Slice};
 use super::thunk::Thunk;
 
-/// A manual computation: devices execute thunks, each with its own memory. All devices are threads
-/// of the host. Slices in this structure refer to the memory of a device.
+/// A manual computation: several devices execute the same thunks, each device with its own memory.
+/// All devices are threads of the host. Slices in this structure refer to the memory of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerDevice {
-    /// The number of each device. In code that devices execute already, these numbers are added to
-    /// the number of the device that starts the computation.
+    /// The number of each device. If a device of another manual computation starts this
+    /// computation, the number of that device is added to these numbers.
     pub devices: Vec<u32>,
-    /// For each array leaf of the operands, what each device gets.
+    /// For each array leaf of the operands, the part of the array that each device receives.
     pub operands: Vec<DevicePart>,
-    /// For each array leaf of the result, what each device computes.
+    /// For each array leaf of the result, the part of the array that each device computes.
     pub results: Vec<DevicePart>,
     /// The memory of a device.
     pub allocations: Vec<Allocation>,
@@ -22,7 +22,7 @@ pub struct PerDevice {
     pub thunks: Vec<Thunk>,
 }
 
-/// The part of an array that a device has.
+/// The part of an array that a device holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DevicePart {
     /// The memory of the part.
@@ -38,17 +38,17 @@ pub struct DevicePart {
 }
 
 impl DevicePart {
-    /// Returns the size of the whole array in bytes; `None` if it is too large.
+    /// Returns the size of the whole array in bytes, or `None` if the size overflows.
     pub fn whole_bytes(&self) -> Option<u64> {
         self.whole.iter().try_fold(u64::from(self.element_bytes), |product, &size| product.checked_mul(size))
     }
 
-    /// Whether each device has the whole array.
+    /// Whether each device holds the whole array.
     pub fn is_whole(&self) -> bool {
         self.whole == self.part
     }
 
-    /// Checks everything but the slice.
+    /// Checks all fields except whether the slice lies inside its allocation.
     pub(super) fn check(&self, devices: usize) -> Result<(), String> {
         let bytes =
             self.part.iter().try_fold(u64::from(self.element_bytes), |product, &size| product.checked_mul(size));

@@ -59,8 +59,8 @@ impl Executable {
     }
 
     /// Returns an executable that only copies `bytes` bytes within one buffer. The times of kernels
-    /// are compared with the time of this copy. The buffer is large enough for huge pages, which
-    /// the buffers of whole programs use too.
+    /// are compared with the time of this copy. The buffer is large enough for huge pages, because
+    /// the buffers of whole programs use huge pages too.
     pub fn copying(bytes: u64, target: Target) -> Executable {
         let end = bytes.next_multiple_of(ALIGNMENT as u64);
         let slice = |offset| Slice { allocation: 0, offset, bytes };
@@ -80,8 +80,8 @@ impl Executable {
         }
     }
 
-    /// Removes all copies that are not in a loop or a branch. So a kernel that updates a buffer
-    /// in-place starts from the result of the last execution.
+    /// Removes all copies that are not in a loop or a branch. Without these copies, a kernel that
+    /// updates a buffer in-place starts from the result of the previous execution.
     pub fn without_copies(mut self) -> Executable {
         self.thunks.retain(|thunk| !matches!(thunk, Thunk::Copy { .. }));
         self

@@ -4,7 +4,7 @@ use fusebox_core::hlo::{ArrayShape, ElementType, Shape};
 use fusebox_thunks::nesting::one_deeper;
 use serde::{Deserialize, Serialize};
 
-/// A shape without layouts, in a form that can be serialised.
+/// A shape without layouts, as a type that can be serialised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ValueShape {
     /// A dense array: the name of its element type, and the sizes of its dimensions.

@@ -1,4 +1,5 @@
-//! Checks the buffers that a caller passes to an execution, and takes those that it donates.
+//! Checks the buffers that a caller passes to an execution, and takes over the memory of donated
+//! buffers.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ impl Argument {
         self.content.is_pending()
     }
 
-    /// Calls a function when the bytes are computed, or at once if they are.
+    /// Calls a function as soon as the bytes are computed: at once if they are computed already.
     pub fn on_done(&self, callback: impl FnOnce() + Send + 'static) {
         match &self.content {
             Content::Pending(pending) => pending.on_done(|_| callback()),
@@ -31,8 +32,9 @@ impl Argument {
     }
 
     /// Waits for the bytes, and returns the memory for input `index` of a program. If the program
-    /// may overwrite the memory, nothing else uses it. Copies the array only if something else uses
-    /// an array that the program may overwrite, or if the array is smaller than its bounds.
+    /// may overwrite an input, the returned memory has no other user. Copies the array in two
+    /// cases: something else uses an array that the program may overwrite, or the array is smaller
+    /// than the bounds of its dimensions.
     pub fn placed(self, index: usize, input: &Input, device: &Device) -> Result<Array, RunError> {
         let mut array = self.content.into_array()?;
         let shape = self.shape.as_ref().unwrap_or(&input.shape);
@@ -102,8 +104,8 @@ pub fn arguments(
     })
 }
 
-/// Checks that the shape of a buffer can be an input. If a dimension is dynamic, the size of the
-/// buffer may be known only when the buffer is ready.
+/// Checks that the shape of a buffer fits the shape of an input. If a dimension is dynamic, the
+/// size of the buffer may be known only when the buffer is ready.
 fn check_shape(index: usize, expected: &ArrayShape, found: &ArrayShape) -> Result<(), RunError> {
     let fits = found.dims == expected.dims || found.has_dynamic_size() || expected.admits(&found.dims);
     let is_like = expected.element_type == found.element_type && expected.rank() == found.rank();

@@ -18,8 +18,8 @@ pub fn execute(program: &Program, arguments: Vec<Argument>, memory: ResultMemory
     execute_by(program, arguments, memory, &mut |machine| machine.execute_untimed(&program.executable.thunks))
 }
 
-/// Executes a program, and waits for the end of every thunk. Returns the leaves of its result, and
-/// the executed thunks.
+/// Executes a program, and waits for the end of every thunk. Returns the leaves of the program's
+/// result, and the executed thunks.
 pub fn execute_in_steps(
     program: &Program,
     arguments: Vec<Argument>,
@@ -35,7 +35,7 @@ pub fn execute_in_steps(
     Ok((arrays, steps))
 }
 
-/// Executes a program. `run` executes its thunks on a machine.
+/// Executes a program. `run` executes the thunks of the program on a machine.
 fn execute_by(
     program: &Program,
     arguments: Vec<Argument>,
@@ -67,8 +67,7 @@ fn execute_by(
     }
 }
 
-/// Copies each result that is an input, unless the input is donated and no earlier result is the
-/// same input.
+/// Copies each result that is an input, except the first result for each donated input.
 fn separated(program: &Program, mut arrays: Vec<Array>) -> Result<Vec<Array>, RunError> {
     let interface = &program.interface;
     let mut is_free: Vec<bool> = interface.inputs.iter().map(|input| input.is_donated).collect();
@@ -130,7 +129,7 @@ impl ExecutionMemory<'_> {
     }
 }
 
-/// Reads the actual sizes of a result. Returns `None` if they equal the bounds.
+/// Reads the actual sizes of a result. Returns `None` if the actual sizes equal the bounds.
 pub fn sizes(machine: &mut dyn Machine, output: &Output) -> Result<Option<Arc<[i64]>>, RunError> {
     let bounds = &output.shape.dims;
     let mut dims = Vec::new();

@@ -1,4 +1,4 @@
-//! The array leaves of a program's parameters and result, and where they are in its memory.
+//! Describes the array leaves of a program's parameters and result, and the memory of each leaf.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ pub struct Interface {
     pub results: Vec<u32>,
 }
 
-/// An array leaf of a parameter. It occupies a whole allocation.
+/// An array leaf of a parameter. The leaf occupies a whole allocation.
 #[derive(Debug)]
 pub struct Input {
-    /// The allocation whose place the caller's memory takes.
+    /// The allocation for which an execution uses the memory of the caller's buffer.
     pub allocation: u32,
-    /// The shape. Sizes of dynamic dimensions are bounds.
+    /// The shape. For a dynamic dimension, the shape states the bound.
     pub shape: Arc<ArrayShape>,
     /// Whether an execution may overwrite the array.
     pub is_donated: bool,
-    /// The dynamic dimensions, each with the slice for its actual size.
+    /// The dynamic dimensions, each with the slice to which an execution writes the actual size.
     pub sizes: Vec<(usize, Slice)>,
 }
 
@@ -36,7 +36,7 @@ pub struct Input {
 pub struct Output {
     /// The bytes of the array.
     pub slice: Slice,
-    /// The shape. Sizes of dynamic dimensions are bounds.
+    /// The shape. For a dynamic dimension, the shape states the bound.
     pub shape: Arc<ArrayShape>,
     /// The memory that contains the slice.
     pub origin: Origin,
@@ -53,19 +53,19 @@ pub enum Origin {
     Input(usize),
     /// The memory of a constant.
     Constant,
-    /// The actual size of a dynamic dimension of an input. The next execution uses this memory
-    /// again, so the result is a copy.
+    /// The actual size of a dynamic dimension of an input. The result is a copy of this size,
+    /// because the next execution writes another size to the same memory.
     Size,
 }
 
-/// The memory of a result that is a parameter, and of several results that are the same value.
+/// The memory of results that are parameters: the parameter's memory, or separate memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResultMemory {
     /// The result shares the memory of the parameter.
     #[default]
     Shared,
-    /// The result is a copy, unless the parameter is donated. So every result has memory of its
-    /// own.
+    /// A result that is a parameter is a copy, except the first result for each donated parameter.
+    /// So results that are parameters share no memory.
     Separate,
 }
 

@@ -20,7 +20,8 @@ pub struct Launch {
 
 /// An execution that waits for its arguments.
 struct WaitingLaunch {
-    /// Number of arguments that are not ready, plus one until all are counted.
+    /// Number of arguments that are not ready. While [`Launch::start`] counts these arguments, the
+    /// number is larger by one.
     missing: AtomicUsize,
     launch: Mutex<Option<Launch>>,
 }
@@ -59,7 +60,8 @@ impl Launch {
 }
 
 impl WaitingLaunch {
-    /// Counts one argument as ready. The last one starts the execution.
+    /// Counts one argument as ready. Appends the execution to the device's queue when all arguments
+    /// are ready.
     fn arrive(&self) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             let launch = self.launch.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -30,8 +30,8 @@ use crate::values::{assemble, describe};
 use crate::{Binding, Buffer, Device, Executable, LoadError, Options, RunError};
 use launch::Launch;
 
-/// An executable that is loaded on a device. It does not change, and a clone refers to the same
-/// code. Any number of threads can execute it at the same time.
+/// An executable that is loaded on a device. A loaded executable does not change, and its clones
+/// refer to the same code. Any number of threads can execute a loaded executable at the same time.
 ///
 /// Each execution uses an arena of temporary memory. The executable keeps arenas for later
 /// executions, so that in the steady state an execution allocates memory only for its results.
@@ -41,13 +41,13 @@ pub struct LoadedExecutable(Arc<Program>);
 /// Choices for one execution.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExecuteOptions<'a> {
-    /// Inputs that this execution does not donate, although the executable declares them as
-    /// donated: their numbers among the array leaves of all parameters. The execution uses copies
-    /// of them.
+    /// Numbers of the inputs that this execution does not donate, although the executable declares
+    /// them as donated. An input's number is its position among the array leaves of all parameters.
+    /// The execution uses copies of the inputs in `keep`.
     pub keep: &'a [usize],
-    /// The thread that executes.
+    /// The thread that executes the program.
     pub thread: ExecutionThread,
-    /// The memory of results that equal a parameter.
+    /// Whether a result that is a parameter shares the memory of the parameter.
     pub results: ResultMemory,
 }
 
@@ -55,7 +55,8 @@ pub struct ExecuteOptions<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExecutionThread {
     /// The calling thread, if all arguments are ready and the execution is predicted to take no
-    /// longer than its transfer to another thread. Otherwise a thread of the device.
+    /// longer than its transfer to another thread. Otherwise a thread of the device executes the
+    /// program.
     #[default]
     Automatic,
     /// The calling thread, which first waits for the arguments.
@@ -69,8 +70,8 @@ impl LoadedExecutable {
     /// Links the code of an executable, and allocates its constants.
     ///
     /// # Errors
-    /// If the executable is inconsistent, its target is not that of the device, its code cannot be
-    /// linked, or memory is short.
+    /// Fails if the executable is inconsistent, if the device has another target, if the code
+    /// cannot be linked, or if memory is short.
     pub fn load(device: &Device, executable: Executable) -> Result<LoadedExecutable, LoadError> {
         Ok(LoadedExecutable(Arc::new(Program::load(device, executable)?)))
     }
@@ -78,7 +79,7 @@ impl LoadedExecutable {
     /// Opens a device for the target of an executable, and loads the executable there.
     ///
     /// # Errors
-    /// As for [`Device::open`] and [`LoadedExecutable::load`].
+    /// Fails as [`Device::open`] and [`LoadedExecutable::load`] do.
     pub fn open(executable: Executable, options: &Options) -> Result<LoadedExecutable, LoadError> {
         // An executable whose data is inconsistent should not start threads.
         executable.check().map_err(LoadError::Object)?;
@@ -91,8 +92,8 @@ impl LoadedExecutable {
         &self.0.executable
     }
 
-    /// Returns what users should know about the loaded code, as sentences. For example, a GPU's
-    /// driver may have refused the machine code and used the PTX.
+    /// Returns remarks for users about the loaded code. Each remark is a sentence. For example, a
+    /// GPU's driver may have refused the machine code and used the PTX.
     pub fn remarks(&self) -> &[String] {
         self.0.code.remarks()
     }
@@ -107,14 +108,14 @@ impl LoadedExecutable {
         self.0.executable.parameters.iter().filter_map(Binding::to_shape).collect()
     }
 
-    /// Returns the shapes of the inputs, which are the array leaves of all parameters. Sizes of
-    /// dynamic dimensions are bounds.
+    /// Returns the shapes of the inputs, which are the array leaves of all parameters. For a
+    /// dynamic dimension, a shape states the bound.
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = &ArrayShape> {
         self.0.interface.inputs.iter().map(|input| &*input.shape)
     }
 
-    /// Returns the shapes of the results, which are the array leaves of the program's result. Sizes
-    /// of dynamic dimensions are bounds.
+    /// Returns the shapes of the results, which are the array leaves of the program's result. For a
+    /// dynamic dimension, a shape states the bound.
     pub fn outputs(&self) -> impl ExactSizeIterator<Item = &ArrayShape> {
         self.0.interface.outputs.iter().map(|output| &*output.shape)
     }
@@ -127,21 +128,22 @@ impl LoadedExecutable {
     /// Executes the program. `arguments` are the array leaves of all parameters, in order. Returns
     /// the array leaves of the result.
     ///
-    /// Arguments are not copied. Results are not copied either, unless `options.results` asks for
-    /// it: a result that is a parameter or a constant shares its memory. Donated arguments are
-    /// deleted by this call. The execution overwrites their memory if nothing else uses it, else it
-    /// uses a copy.
+    /// Arguments are not copied. By default, results are not copied: a result that is a parameter
+    /// or a constant shares the memory of the parameter or constant. `options.results` can request
+    /// copies of results that are parameters. Donated arguments are deleted by this call. The
+    /// execution overwrites the memory of a donated argument if nothing else uses this memory.
+    /// Otherwise it overwrites a copy of the argument.
     ///
-    /// `options.thread` determines which thread executes. If it is a thread of the device, the
-    /// results are pending when this function returns. A program without results runs on the
-    /// calling thread.
+    /// `options.thread` determines which thread executes the program. If a thread of the device
+    /// executes the program, the results are pending when this function returns. A program without
+    /// results runs on the calling thread.
     ///
     /// # Errors
-    /// If the number, the types or the dimensions of the arguments do not match the parameters, or
-    /// an argument was deleted, is on another device, or is donated and passed twice. Then no
-    /// argument is deleted. Also if the execution fails on the calling thread, for example because
-    /// an argument has failed. If it fails on a thread of the device, the results fail with the
-    /// error.
+    /// Fails if the number, the types or the dimensions of the arguments do not match the
+    /// parameters. Fails if an argument was deleted, is on another device, or is donated and passed
+    /// twice. A call with unsuitable arguments deletes no argument. Fails if the execution fails on
+    /// the calling thread, for example because an argument has failed. If the execution fails on a
+    /// thread of the device, the results fail with its error.
     pub fn execute(&self, arguments: &[&Buffer], options: &ExecuteOptions<'_>) -> Result<Vec<Buffer>, RunError> {
         let program = &self.0;
         let outputs = &program.interface.outputs;
@@ -176,7 +178,7 @@ impl LoadedExecutable {
     /// for the end of every thunk. Also returns the executed thunks and their times, in order.
     ///
     /// # Errors
-    /// As for [`LoadedExecutable::execute`].
+    /// Fails as [`LoadedExecutable::execute`] does.
     pub fn execute_in_steps(
         &self,
         arguments: &[&Buffer],
@@ -188,19 +190,19 @@ impl LoadedExecutable {
         Ok((self.ready(arrays), steps))
     }
 
-    /// Returns the buffers of results that are computed.
+    /// Returns buffers for the results of a finished execution.
     fn ready(&self, arrays: Vec<Array>) -> Vec<Buffer> {
         let Program { device, interface, .. } = &*self.0;
         let ready = |(array, output): (_, &Output)| Buffer::ready(device, output.shape.clone(), array);
         arrays.into_iter().zip(&interface.outputs).map(ready).collect()
     }
 
-    /// Executes the program with copies of arrays of the host, on the calling thread, and copies
-    /// the result to the host. `inputs` are the array leaves of all parameters. Along a dynamic
-    /// dimension, an array may be smaller than the parameter's shape.
+    /// Copies arrays of the host to the device, executes the program on the calling thread, and
+    /// copies the result to the host. `inputs` are the array leaves of all parameters. Along a
+    /// dynamic dimension, an array may be smaller than the parameter's shape.
     ///
     /// # Errors
-    /// As for [`LoadedExecutable::execute`].
+    /// Fails as [`LoadedExecutable::execute`] does.
     pub fn run(&self, inputs: &[ArrayLiteral]) -> Result<Literal, RunError> {
         self.check_inputs(inputs)?;
         let buffer = |input: &ArrayLiteral| Buffer::from_literal(&self.0.device, input);
@@ -210,10 +212,10 @@ impl LoadedExecutable {
         self.to_literal(&self.execute(&arguments, &options)?)
     }
 
-    /// Copies the results of an execution to the host. Waits until they are ready.
+    /// Copies the results of an execution to the host. Waits until the results are ready.
     ///
     /// # Errors
-    /// If a result has failed or was deleted, memory is short, or the GPU fails.
+    /// Fails if a result has failed or was deleted, if memory is short, or if the GPU fails.
     pub fn to_literal(&self, results: &[Buffer]) -> Result<Literal, RunError> {
         let arrays = results.iter().map(Buffer::to_literal).collect::<Result<Vec<ArrayLiteral>, RunError>>()?;
         let (expected, found) = (self.0.interface.outputs.len(), arrays.len());

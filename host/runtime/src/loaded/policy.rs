@@ -6,22 +6,23 @@ use fusebox_thunks::all;
 use crate::code::LoadedHostOp;
 use crate::{Executable, Thunk, bytes_moved};
 
-/// Maximum time of a cheap program in nanoseconds. To queue a program, wake the thread that
-/// executes it, and hand its result over takes about as long, and the programs that use the result
-/// follow it to the other thread.
+/// Maximum predicted time, in nanoseconds, of a cheap program, which the calling thread executes.
+/// The transfer of a program to another thread takes about as long as this maximum: to queue the
+/// program, to wake the thread, and to hand the result over. Programs that use the pending result
+/// also run on the other thread.
 const MOST_NS: u64 = 50_000;
-/// Maximum number of thunks of a cheap program.
+/// Maximum number of thunks of a cheap program, which the calling thread executes.
 const MOST_THUNKS: usize = 64;
 /// Number of bytes that a thread reads or writes in a nanosecond, as a low estimate.
 const MOVED_BYTES_PER_NS: u64 = 4;
-/// Number of bytes of real factors that a thread multiplies in a nanosecond in a matrix product, as
-/// a low estimate.
+/// Speed of a thread in a matrix product, as a low estimate: the number of real multiplications per
+/// nanosecond times the number of bytes of a real element.
 const MULTIPLIED_BYTES_PER_NS: u64 = 100;
 
 /// Whether an execution takes about as long as its transfer to another thread, or less. Only
 /// programs that consist of kernels, copies and matrix products can be cheap: the number of
-/// iterations of a loop is not known, and the work of another host operation may grow faster than
-/// its bytes.
+/// iterations of a loop is not known, and the work of any other host operation may grow faster than
+/// the number of bytes that the operation accesses.
 pub fn is_cheap(executable: &Executable, host_ops: &[LoadedHostOp]) -> bool {
     let nanoseconds = |thunk: &Thunk| match thunk {
         Thunk::Kernel { kernel, .. } => executable.kernels[*kernel as usize].predicted_ns,
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
     use crate::{Binding, HostOp, Target, ValueShape};
 
-    /// Whether a program is cheap that consists of an operation on square matrices `p0`, `p1`, ….
+    /// Whether a program with a single operation on square matrices `p0`, `p1`, … is cheap.
     fn is_cheap_on(size: u64, element: &str, operands: u64, operation: &str) -> bool {
         let square = format!("{element}[{size},{size}]");
         let parameters = (0..operands).map(|number| format!("  p{number} = {square} parameter({number})\n"));

@@ -23,7 +23,7 @@ pub struct Program {
     pub code: LoadedCode,
     /// The array leaves of parameters and result.
     pub interface: Interface,
-    /// For each allocation, the memory of a constant.
+    /// For each allocation, its memory if the allocation is a constant.
     pub constants: Vec<Option<Arc<DeviceMemory>>>,
     /// Whether an execution takes no longer than its transfer to another thread.
     pub is_cheap: bool,
@@ -31,10 +31,12 @@ pub struct Program {
     arenas: Mutex<Vec<Arena>>,
 }
 
-/// The state of one execution at a time: its temporary memory, and the addresses of all memory.
+/// The state of one execution: its temporary memory, and the addresses of all allocations.
+/// Executions use an arena one after the other.
 #[derive(Debug)]
 pub struct Arena {
-    /// The addresses. Constants and temporary memory have their addresses already.
+    /// The addresses. The addresses of constants and of temporary memory are set when the arena is
+    /// created.
     pub frame: Frame,
     /// The temporary memory, which must live as long as the addresses are used.
     _temporaries: Vec<DeviceMemory>,
@@ -82,7 +84,7 @@ impl Program {
         }
     }
 
-    /// Takes an arena back after an execution.
+    /// Puts an arena back into the list after an execution, unless the list is full.
     pub fn keep(&self, arena: Arena) {
         let mut arenas = self.arenas();
         if arenas.len() < MOST_ARENAS {
@@ -127,7 +129,7 @@ impl Program {
     }
 }
 
-/// Converts an error of allocating or filling memory.
+/// Converts an error that occurred while memory was allocated or filled.
 fn load_error(error: RunError) -> LoadError {
     match error {
         RunError::Memory { bytes } => LoadError::Memory { bytes },

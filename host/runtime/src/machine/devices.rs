@@ -11,17 +11,18 @@ use crate::executable::{AllocationKind, DevicePart, PerDevice};
 use crate::values::HostMemory;
 use crate::{LoadError, RunError, Slice};
 
-/// Size in bytes of the stack of a device's thread. Only the part that is used takes memory.
+/// Size in bytes of the stack of a device's thread. Only the part of the stack that the thread uses
+/// occupies memory.
 const STACK: usize = 8 << 20;
 
-/// The code of a manual computation, loaded.
+/// The loaded code of a manual computation.
 #[derive(Debug)]
 pub struct DeviceCode {
     /// The code.
     pub code: PerDevice,
-    /// For each allocation, the memory of a constant.
+    /// For each allocation, its memory if the allocation is a constant.
     constants: Vec<Option<HostMemory>>,
-    /// Memory that no device uses.
+    /// Memory for devices, which no device uses at present.
     arenas: Mutex<Vec<DeviceArena>>,
     watchdog: Option<Watchdog>,
     limit: Duration,
@@ -31,13 +32,13 @@ pub struct DeviceCode {
 #[derive(Debug)]
 struct DeviceArena {
     frame: Frame,
-    /// Temporary memory and memory for results, which the frame refers to.
+    /// Temporary memory and memory for results. The frame holds addresses in this memory.
     _memory: Vec<HostMemory>,
-    /// For each operand, memory for parts that must be copied.
+    /// For each operand, the memory of the device's part, if the part must be copied.
     operands: Vec<Option<HostMemory>>,
 }
 
-/// The arrays of an execution. Other devices access the same arrays.
+/// The addresses of the operands and results of an execution. All devices access the same arrays.
 #[derive(Clone, Copy)]
 struct Arrays<'a> {
     operands: &'a [usize],
@@ -45,7 +46,7 @@ struct Arrays<'a> {
 }
 
 impl DeviceCode {
-    /// Allocates the constants. A device waits at most as long as `limit` for others.
+    /// Allocates the constants. A device waits at most as long as `limit` for other devices.
     pub fn load(code: &PerDevice, watchdog: Option<&Watchdog>, limit: Duration) -> Result<DeviceCode, LoadError> {
         let constant = |kind: &AllocationKind| match kind {
             AllocationKind::Constant(data) => {
@@ -64,7 +65,8 @@ impl DeviceCode {
     ///
     /// # Safety
     /// `surrounding` must hold the addresses of `operands` and `results`, which have the sizes that
-    /// the code states. Nothing writes to the operands, and nothing else accesses the results.
+    /// the code states. During the call, no code may write to the operands, and no other code may
+    /// access the results.
     pub unsafe fn run(
         &self,
         surrounding: &Frame,
@@ -93,10 +95,10 @@ impl DeviceCode {
         connections.first().and_then(Connection::failure).map_or(Ok(()), Err)
     }
 
-    /// Executes the code on one device, and tells the others how it ended.
+    /// Executes the code on one device, and tells the other devices how the execution ended.
     ///
     /// # Safety
-    /// As for [`DeviceCode::run`].
+    /// The caller must guarantee the same as for [`DeviceCode::run`].
     unsafe fn on_device(
         &self,
         number: usize,
@@ -113,7 +115,7 @@ impl DeviceCode {
     /// Executes the code on one device.
     ///
     /// # Safety
-    /// As for [`DeviceCode::run`].
+    /// The caller must guarantee the same as for [`DeviceCode::run`].
     unsafe fn execute(
         &self,
         number: usize,
@@ -167,7 +169,8 @@ impl DeviceCode {
     }
 }
 
-/// Tells other devices how a device ended, also if its thread panics.
+/// Tells other devices how the execution on a device ended, even if the thread of the device
+/// panics.
 struct Ending<'c> {
     connection: &'c Connection,
     outcome: Result<(), RunError>,
@@ -179,10 +182,11 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Returns the address of a device's part of an operand. If the part is not contiguous, copies it.
+/// Returns the address of a device's part of an operand. If the part is not contiguous, copies the
+/// part to memory of the device.
 ///
 /// # Safety
-/// The whole array is at `whole`, and nothing writes to it.
+/// The whole operand must be at the address `whole`, and no code may write to the operand.
 unsafe fn operand_address(
     operand: &DevicePart,
     device: usize,

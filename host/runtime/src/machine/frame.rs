@@ -8,8 +8,8 @@ use super::collectives::Connection;
 use crate::Slice;
 use crate::code::ObservedLaunches;
 
-/// The state of one execution: the address of each allocation, and everything else that executions
-/// at the same time must not share.
+/// The state of one execution: the address of each allocation, and all other state that concurrent
+/// executions must not share.
 #[derive(Debug)]
 pub struct Frame {
     addresses: Vec<*mut u8>,
@@ -29,7 +29,8 @@ unsafe impl Sync for Frame {}
 
 impl Frame {
     /// Returns a frame for a program with this number of allocations, whose addresses are not set
-    /// yet. If a watchdog observes the execution, `launches` is its registration.
+    /// yet. If a watchdog observes the execution, `launches` is the execution's registration with
+    /// the watchdog.
     pub fn new(allocations: usize, launches: Option<Arc<ObservedLaunches>>) -> Frame {
         let addresses = vec![std::ptr::null_mut(); allocations];
         Frame { addresses, arguments: Vec::new(), generator: SharedGenerator::default(), launches, connection: None }
@@ -50,12 +51,12 @@ impl Frame {
         self.addresses[slice.allocation as usize].wrapping_add(slice.offset as usize)
     }
 
-    /// Prepares the next execution: the generator of random numbers starts again.
+    /// Prepares the next execution: resets the generator of random numbers.
     pub fn restart(&mut self) {
         *self.generator.get_mut().unwrap_or_else(PoisonError::into_inner) = Generator::default();
     }
 
-    /// Connects the execution to those of other devices.
+    /// Connects the execution to the executions of other devices.
     pub fn connect(&mut self, connection: Connection) {
         self.connection = Some(connection);
     }
@@ -70,7 +71,7 @@ impl Frame {
         &self.generator
     }
 
-    /// Returns the registration with a watchdog.
+    /// Returns the execution's registration with a watchdog.
     pub fn launches(&self) -> Option<&ObservedLaunches> {
         self.launches.as_deref()
     }
@@ -89,6 +90,6 @@ impl Frame {
 pub struct Launch<'f> {
     /// The address of each argument.
     pub arguments: &'f mut Vec<*mut u8>,
-    /// The registration with a watchdog.
+    /// The execution's registration with a watchdog.
     pub launches: Option<&'f ObservedLaunches>,
 }

@@ -17,7 +17,8 @@ use crate::{Executable, LoadError, RunError, Target};
 /// The hardware that executes programs.
 #[derive(Debug)]
 pub enum Hardware {
-    /// The host, which executes programs for cpu or simt, and memory of earlier results.
+    /// The host, which executes programs of the targets cpu and simt, and spare memory that earlier
+    /// results used.
     Host(HostExecutor, Arc<SpareMemory>),
     /// An NVIDIA GPU.
     Gpu(Arc<Gpu>),
@@ -176,7 +177,7 @@ impl Hardware {
 }
 
 impl LoadedCode {
-    /// Returns what users should know about the loaded code, as sentences.
+    /// Returns remarks for users about the loaded code. Each remark is a sentence.
     pub fn remarks(&self) -> &[String] {
         match self {
             LoadedCode::Host(_) => &[],
@@ -189,8 +190,8 @@ impl LoadedCode {
     /// # Safety
     /// For each allocation of the program, the frame must hold the address of memory of the
     /// allocation's size on the hardware that has loaded the code. The memory must stay valid
-    /// during the call. No other code may write to this memory, and no other code may access memory
-    /// that the program writes.
+    /// during the call. No other code may write to the memory of the allocations, and no other code
+    /// may access memory that the program writes.
     pub unsafe fn with_machine<R>(&self, frame: &mut Frame, f: impl FnOnce(&mut dyn Machine) -> R) -> R {
         match self {
             // SAFETY: the caller guarantees the same.

@@ -18,16 +18,16 @@ use crate::executable::ALIGNMENT;
 use crate::processor::{Pool, WithSubnormals, subnormals};
 use crate::{Executable, LoadError, RunError, Slice, Thunk};
 
-/// Maximum size in bytes of a copy that a single thread makes. Several threads make larger copies,
-/// in chunks of about this size.
+/// Maximum size in bytes of a copy that a single thread makes. Several threads together make a
+/// larger copy, in chunks of about this size.
 pub const PART_BYTES: u64 = 256 << 10;
 
-/// A program that is loaded in the host. It does not change, so any number of threads can execute
-/// it at the same time.
+/// A program that is loaded in the host. A loaded program does not change, so any number of threads
+/// can execute it at the same time.
 #[derive(Debug)]
 pub struct HostProgram {
     code: HostCode,
-    /// For each host operation, the code of a manual computation.
+    /// For each host operation, its code if the operation is a manual computation.
     on_devices: Vec<Option<DeviceCode>>,
     executor: HostExecutor,
 }
@@ -79,7 +79,8 @@ impl<'e> HostRun<'e> {
     /// # Safety
     /// For each allocation of the program, the frame must hold the address of memory of the
     /// allocation's size. The memory must stay valid during the execution. No other code may write
-    /// to this memory, and no other code may access memory that the program writes.
+    /// to the memory of the allocations, and no other code may access memory that the program
+    /// writes.
     pub unsafe fn new(program: &'e HostProgram, frame: &'e mut Frame) -> HostRun<'e> {
         HostRun { program, frame }
     }
@@ -204,14 +205,15 @@ impl Machine for HostRun<'_> {
     }
 }
 
-/// Marks a launch for the watchdog, until the result is dropped.
+/// Tells the watchdog that a launch is running, until the result is dropped.
 pub(crate) fn watched<'l>(watch: Option<&Watch>, launches: Option<&'l ObservedLaunches>) -> Option<WatchedLaunch<'l>> {
     Some(watch?.launch(launches?))
 }
 
 /// Splits `bytes` bytes into parts so that all threads process the same number of parts, and
-/// returns the size of a part in bytes. A part has about `least` bytes or more. A part has fewer
-/// bytes only if there is one part per thread. The size is a multiple of a cache line.
+/// returns the size of a part in bytes. A part has about `least` bytes or more. If there is only
+/// one part per thread, a part may have fewer bytes. The size of a part is a multiple of the size
+/// of a cache line.
 pub fn even_part(bytes: u64, least: u64, threads: u64) -> u64 {
     let per_thread = (bytes / (least * threads)).max(1);
     bytes.div_ceil(per_thread * threads).max(1).next_multiple_of(ALIGNMENT as u64)

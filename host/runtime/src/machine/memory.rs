@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::cuda::GpuMemory;
 use crate::values::HostMemory;
 
-/// A piece of a device's memory. Its address does not change.
+/// A piece of a device's memory. The address of the piece does not change.
 #[derive(Debug)]
 pub enum DeviceMemory {
     /// Memory of the host that this crate has allocated.
@@ -40,12 +40,12 @@ impl fmt::Debug for ForeignMemory {
 }
 
 impl ForeignMemory {
-    /// Returns memory that programs only read. If a program overwrites an input in this memory, it
-    /// uses a copy.
+    /// Returns memory that programs only read. If a program overwrites an input in this memory, the
+    /// program overwrites a copy of the input.
     ///
     /// # Safety
-    /// The memory must consist of `bytes` initialised bytes. Until `owner` is dropped, it must stay
-    /// valid on every thread, and no code may write to it.
+    /// The memory must consist of `bytes` initialised bytes. Until `owner` is dropped, the memory
+    /// must stay valid on every thread, and no code may write to it.
     pub unsafe fn read_only(address: *const u8, bytes: usize, owner: impl Send + 'static) -> ForeignMemory {
         ForeignMemory { address: address.cast_mut(), bytes, is_writable: false, _owner: Box::new(owner) }
     }
@@ -53,8 +53,8 @@ impl ForeignMemory {
     /// Returns memory that a program may overwrite if the caller donates it.
     ///
     /// # Safety
-    /// As for [`ForeignMemory::read_only`]. In addition, no other code may read the memory after it
-    /// was donated.
+    /// The caller must guarantee the same as for [`ForeignMemory::read_only`]. In addition, no
+    /// other code may read the memory after it was donated.
     pub unsafe fn writable(address: *mut u8, bytes: usize, owner: impl Send + 'static) -> ForeignMemory {
         ForeignMemory { address, bytes, is_writable: true, _owner: Box::new(owner) }
     }

@@ -1,6 +1,6 @@
 //! The machines that execute thunks. A machine consists of the loaded code of a program and the
-//! memory of one execution. It makes launches, copies and host operations; loops and branches are
-//! the same for all machines.
+//! memory of one execution. Each machine implements launches, copies and host operations; the code
+//! for loops and branches is common to all machines.
 //!
 //! ```text
 //! thunks     the interface of a machine; sequences, loops and branches of thunks

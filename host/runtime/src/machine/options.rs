@@ -16,37 +16,39 @@ pub struct Options {
     pub order: ThreadOrder,
     /// A watchdog that reports a kernel of the cpu target that does not end.
     pub watchdog: Option<Watchdog>,
-    /// When sequences of launches and copies are launched together on a GPU.
+    /// Determines when the runtime launches a sequence of kernels and copies on a GPU together, as
+    /// a CUDA graph.
     pub graphs: Graphs,
-    /// The most launches and copies of an execution that a GPU executes at the same time; 4 by
-    /// default.
+    /// Maximum number of launches and copies of an execution that a GPU executes at the same time;
+    /// 4 by default.
     pub streams: Option<NonZeroUsize>,
     /// Longest time that a device waits for other devices in an exchange of arrays; a minute by
     /// default.
     pub collective_limit: Option<Duration>,
 }
 
-/// When sequences of launches and copies are launched together on a GPU, as CUDA graphs. The GPU
-/// can execute independent kernels of a graph at the same time.
+/// Determines when the runtime launches a sequence of kernels and copies on a GPU together, as a
+/// CUDA graph. The GPU can execute independent kernels of a graph at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Graphs {
     /// Every kernel is launched by itself.
     Never,
     /// A sequence becomes a graph when it is executed for the second time, because building a graph
-    /// takes longer than launching its kernels once. A loop becomes a graph at once.
+    /// takes longer than launching its kernels once. A loop becomes a graph when it is executed for
+    /// the first time.
     #[default]
     Repeated,
     /// A sequence becomes a graph when it is executed for the first time.
     Always,
 }
 
-/// The number of streams without a choice of the caller. Few programs have more than four kernels
-/// that do not wait for each other, for example the products for queries, keys and values. Every
-/// stream that is used takes three more calls of the driver for each sequence.
+/// The number of streams if the caller does not choose a number. Few programs have more than four
+/// kernels that do not wait for each other, for example the products for queries, keys and values.
+/// Every additional stream that a sequence uses costs three more calls of the driver.
 const USUAL_STREAMS: usize = 4;
 
 impl Options {
-    /// Returns the most launches and copies that a GPU executes at the same time.
+    /// Returns the maximum number of launches and copies that a GPU executes at the same time.
     pub fn stream_count(&self) -> usize {
         self.streams.map_or(USUAL_STREAMS, NonZeroUsize::get)
     }

@@ -7,11 +7,12 @@ use crate::executable::{ALIGNMENT, DevicePart};
 pub enum PartPlace {
     /// The part is contiguous, and starts at this offset in bytes.
     Contiguous(usize),
-    /// The part must be copied.
+    /// The part is not contiguous or not aligned, so it must be copied.
     Scattered,
 }
 
-/// Returns the place of a device's part. `device` is a position among the devices of the part.
+/// Returns where a device finds its part of an array. `device` is the position of the device in the
+/// list `part.starts`.
 pub fn place(part: &DevicePart, device: usize) -> PartPlace {
     let mut rows = Rows::of(part, device);
     match (rows.next(), rows.next()) {
@@ -24,8 +25,10 @@ pub fn place(part: &DevicePart, device: usize) -> PartPlace {
 /// Copies the part of a device out of the whole array.
 ///
 /// # Safety
-/// The whole array is at `whole` and memory for the part at `to`, both of the sizes that the part
-/// states. Nothing else accesses the part's memory, and nothing writes to the elements.
+/// `whole` must be the address of the whole array. `to` must be the address of memory for the part.
+/// The array and the memory must have the sizes that `part` states. During the call, no other code
+/// may access the memory for the part, and no code may write to the elements of the part in the
+/// whole array.
 pub unsafe fn cut(part: &DevicePart, device: usize, whole: *const u8, to: *mut u8) {
     for (offset, place, bytes) in Rows::of(part, device) {
         // SAFETY: the rows lie in the two arrays, which do not overlap.
@@ -36,8 +39,9 @@ pub unsafe fn cut(part: &DevicePart, device: usize, whole: *const u8, to: *mut u
 /// Copies the part of a device into the whole array.
 ///
 /// # Safety
-/// The part is at `from` and memory for the whole array at `whole`, both of the sizes that the part
-/// states. Nothing else accesses these elements of the whole array, and nothing writes to the part.
+/// `from` must be the address of the part. `whole` must be the address of memory for the whole
+/// array. The part and the memory must have the sizes that `part` states. During the call, no other
+/// code may access the elements of the part in the whole array, and no code may write to the part.
 pub unsafe fn join(part: &DevicePart, device: usize, from: *const u8, whole: *mut u8) {
     for (offset, place, bytes) in Rows::of(part, device) {
         // SAFETY: the rows lie in the two arrays, which do not overlap.
@@ -45,17 +49,19 @@ pub unsafe fn join(part: &DevicePart, device: usize, from: *const u8, whole: *mu
     }
 }
 
-/// Whether a device is the first one with its part. Only this device writes the part of a result.
+/// Whether a device is the first device that has its part. Only the first device writes the part to
+/// a result.
 pub fn is_first(part: &DevicePart, device: usize) -> bool {
     !part.starts[..device].contains(&part.starts[device])
 }
 
-/// The contiguous rows of a part: the offsets in the whole array and in the part, and the length,
-/// all in bytes.
+/// Iterates over the contiguous rows of a part. Returns each row's offset in the whole array, its
+/// offset in the part, and its length, all in bytes.
 struct Rows {
-    /// Number of rows along each dimension before the row, and its distance in the whole array.
+    /// For each dimension before the dimensions of a row, the number of rows along this dimension,
+    /// and their distance in bytes in the whole array.
     outer: Vec<(usize, usize)>,
-    /// Number of rows that are left.
+    /// Number of rows that the iterator has not returned.
     left: usize,
     index: Vec<usize>,
     start: usize,

@@ -1,6 +1,6 @@
 //! Executes loops and branches of the cpu target. An iteration of a loop may consist of only a few
-//! additions. So the functions and the addresses of all launches are looked up once, before the
-//! first iteration.
+//! additions. So this module looks up the functions and the addresses of all launches once, before
+//! the first iteration.
 
 use super::host::{HostRun, call, watched};
 use super::thunks::{Machine, branch_taken};
@@ -26,13 +26,14 @@ enum PreparedThunk<'t> {
         index: &'t Slice,
         branches: Vec<Vec<PreparedThunk<'t>>>,
     },
-    /// A thunk that is not prepared, because looking up its slices takes little time compared with
-    /// its execution.
+    /// A thunk that is not prepared, because the lookup of its slices is short compared with its
+    /// execution.
     Other(&'t Thunk),
 }
 
 impl<'e> HostRun<'e> {
-    /// Executes a `while` or `conditional` thunk of the cpu target. `pool` executes its kernels.
+    /// Executes a `while` or `conditional` thunk of the cpu target. `pool` executes the kernels of
+    /// the thunk.
     pub(crate) fn repeat(&mut self, thunk: &Thunk, pool: &Pool) -> Result<(), RunError> {
         let prepared = self.prepared(std::slice::from_ref(thunk));
         self.turn(&prepared, pool)

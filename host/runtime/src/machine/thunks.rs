@@ -57,8 +57,8 @@ pub fn in_order<'t, M: Machine + ?Sized>(
 /// A function that executes a sequence of thunks.
 type Running<'f, 't, M> = dyn FnMut(&mut M, &'t [Thunk]) -> Result<(), RunError> + 'f;
 
-/// Executes thunks. Executes loops and branches itself, and calls `run` for the sequences of other
-/// thunks between them.
+/// Executes thunks. Executes loops and branches itself, and calls `run` for each sequence of thunks
+/// between loops and branches.
 fn in_sequences<'t, M: Machine + ?Sized>(
     machine: &mut M,
     thunks: &'t [Thunk],
@@ -82,8 +82,9 @@ fn in_sequences<'t, M: Machine + ?Sized>(
 }
 
 /// Returns the number of the branch that a conditional with `count` branches takes. `index` holds
-/// the bytes of the selecting value. A true `pred` selects branch 0, and a false `pred` branch 1.
-/// An `s32` is the number of the branch, and a number out of range selects the last branch.
+/// the bytes of the selecting value. A true `pred` selects branch 0, and a false `pred` selects
+/// branch 1. An `s32` is the number of the branch, and a number out of range selects the last
+/// branch.
 pub fn branch_taken(index: &[u8], count: usize) -> usize {
     let last = count - 1;
     let choice = match *index {

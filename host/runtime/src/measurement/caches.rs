@@ -1,4 +1,4 @@
-//! Controls what is in the caches: evicts memory from them, or passes over memory.
+//! Controls the content of the caches: evicts memory from the caches, or sweeps over memory.
 
 use std::ops::Range;
 use std::sync::Arc;

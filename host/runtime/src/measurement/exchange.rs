@@ -6,8 +6,8 @@ use crate::{AllocationKind, Executable};
 impl Executable {
     /// Returns pairs of allocations that two programs can exchange. A pair consists of the number
     /// of an allocation of `self` and the number of an allocation of `other`. Both allocations of a
-    /// pair have the same size. Either both hold the same parameter, or both hold values that the
-    /// program writes, with the same use.
+    /// pair have the same size. Both allocations hold the same parameter, or both hold temporary
+    /// values, or both hold results.
     pub(crate) fn exchangeable(&self, other: &Executable) -> Vec<(usize, usize)> {
         let parameters = |it: &Executable| -> Vec<usize> {
             it.parameters.iter().flat_map(|it| &it.leaves).map(|leaf| leaf.allocation as usize).collect()

@@ -1,5 +1,6 @@
-//! Measurement of programs. A [`Session`] executes a program repeatedly in the same memory. It can
-//! time each thunk, control what is in the caches, and let two programs use the same memory.
+//! Measurement of programs. A [`Session`] executes a program repeatedly in the same memory. A
+//! session can time each thunk, control the content of the caches, and let two programs use the
+//! same memory.
 //!
 //! Programs that only need results use [`LoadedExecutable`](crate::LoadedExecutable).
 //!

@@ -13,13 +13,14 @@ use crate::machine::{DeviceMemory, Frame, Machine, in_order};
 use crate::values::placed;
 use crate::{Buffer, Executable, LoadError, LoadedExecutable, Options, PinnedThread, RunError, Sweep, Thunk};
 
-/// A loaded executable with memory for its inputs, temporary values and results, in which it is
-/// executed any number of times on the calling thread. An execution allocates and copies nothing
-/// before it starts its first kernel, except that donated inputs are restored.
+/// A loaded executable with memory for its inputs, temporary values and results. The calling thread
+/// executes the program any number of times in the memory of the session. Before the first kernel
+/// of an execution, the session allocates nothing, and copies nothing except the donated inputs
+/// that it restores.
 #[derive(Debug)]
 pub struct Session {
     loaded: LoadedExecutable,
-    /// The memory of each allocation. Only this session uses it, except constants.
+    /// The memory of each allocation. Except for constants, only this session uses the memory.
     memory: Vec<Arc<DeviceMemory>>,
     frame: Frame,
     donations: Donations,
@@ -30,7 +31,7 @@ impl Session {
     /// memory.
     ///
     /// # Errors
-    /// As for [`LoadedExecutable::open`] and [`Session::new`].
+    /// Fails as [`LoadedExecutable::open`] and [`Session::new`] do.
     pub fn load(executable: Executable, options: &Options) -> Result<Session, LoadError> {
         Session::new(&LoadedExecutable::open(executable, options)?)
     }
@@ -38,7 +39,7 @@ impl Session {
     /// Allocates the memory for executions of a program.
     ///
     /// # Errors
-    /// If memory is short.
+    /// Fails if memory is short.
     pub fn new(loaded: &LoadedExecutable) -> Result<Session, LoadError> {
         let program = loaded.program();
         let mut frame = program.frame();
@@ -73,12 +74,12 @@ impl Session {
 
     /// Sets the inputs: one array per array leaf of the parameters, in order. Along a dynamic
     /// dimension, an array may be smaller than the parameter's shape. The inputs are valid until
-    /// they are set again. An execution may overwrite donated inputs. So the session keeps copies
-    /// of donated inputs and restores them before the next execution.
+    /// this function is called again. An execution may overwrite donated inputs. So the session
+    /// keeps copies of donated inputs and restores them before the next execution.
     ///
     /// # Errors
-    /// If the number, the types or the dimensions of the inputs do not match the parameters, if
-    /// memory is short, or if the GPU fails.
+    /// Fails if the number, the types or the dimensions of the inputs do not match the parameters,
+    /// if memory is short, or if the GPU fails.
     pub fn set_inputs(&mut self, inputs: &[ArrayLiteral]) -> Result<(), RunError> {
         self.loaded.check_inputs(inputs)?;
         let mut inputs_in_bounds = Vec::with_capacity(inputs.len());
@@ -101,8 +102,9 @@ impl Session {
     /// Returns the elapsed time. On a GPU, the GPU measures this time.
     ///
     /// # Errors
-    /// If a donated input was overwritten by the last execution and the inputs were never set, or
-    /// if a host operation or the GPU fails. Also if the simulator finds a fault in a kernel.
+    /// Fails if the last execution may have overwritten a donated input and the inputs were never
+    /// set. Fails if a host operation or the GPU fails, or if the simulator finds a fault in a
+    /// kernel.
     pub fn execute(&mut self) -> Result<Duration, RunError> {
         self.begin()?;
         self.with_machine(|program, machine| machine.execute(&program.executable.thunks))
@@ -112,7 +114,7 @@ impl Session {
     /// Returns the executed thunks and their times, in order.
     ///
     /// # Errors
-    /// As [`Session::execute`].
+    /// Fails as [`Session::execute`] does.
     pub fn execute_in_steps(&mut self) -> Result<Vec<(&Thunk, Duration)>, RunError> {
         self.begin()?;
         let Session { loaded, frame, .. } = self;
@@ -153,7 +155,7 @@ impl Session {
     /// caches.
     ///
     /// # Errors
-    /// If the GPU fails.
+    /// Fails if the GPU fails.
     pub fn evict(&mut self) -> Result<(), RunError> {
         let hardware = self.loaded.device().hardware();
         match hardware.gpu() {
@@ -194,7 +196,7 @@ impl Session {
     /// Returns the result of the last execution.
     ///
     /// # Errors
-    /// If memory is short or the GPU fails.
+    /// Fails if memory is short or the GPU fails.
     pub fn result(&mut self) -> Result<Literal, RunError> {
         let sizes = self.with_machine(|program, machine| {
             program.interface.outputs.iter().map(|output| sizes(machine, output)).collect::<Result<Vec<_>, RunError>>()
@@ -211,7 +213,7 @@ impl Session {
     /// Sets the inputs, executes, and returns the result.
     ///
     /// # Errors
-    /// As [`Session::set_inputs`] and [`Session::execute`].
+    /// Fails as [`Session::set_inputs`] and [`Session::execute`] do.
     pub fn run(&mut self, inputs: &[ArrayLiteral]) -> Result<Literal, RunError> {
         self.set_inputs(inputs)?;
         self.execute()?;

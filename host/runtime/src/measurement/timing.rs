@@ -19,8 +19,8 @@ pub struct Timing {
 /// Limits of the duration of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Number of executions after which the measurement ends, if it has taken at least the time
-    /// `settle`.
+    /// Number of executions after which the measurement ends, if the measurement has taken at least
+    /// the time `settle`.
     pub runs: usize,
     /// Minimum duration of the measurement. Short programs are executed more than `runs` times
     /// until this time has passed.
@@ -51,7 +51,7 @@ impl Effort {
 /// execution times.
 ///
 /// # Errors
-/// If an execution fails.
+/// Fails if an execution fails.
 pub fn measure(session: &mut Session, effort: Effort) -> Result<Timing, RunError> {
     repeat(session, effort.warm_up())?;
     let mut samples = repeat(session, effort)?;

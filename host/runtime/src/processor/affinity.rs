@@ -11,7 +11,7 @@ pub struct Processors {
 }
 
 /// The pin of a thread to a processor. The thread that creates this value stays pinned until it
-/// drops the value. Then the thread may again run on all processors of the set.
+/// drops the value. After the drop, the thread may again run on all processors of the set.
 #[derive(Debug)]
 pub struct PinnedThread {
     before: CpuSet,

@@ -60,8 +60,9 @@ fn registers() -> (u32, u32) {
     (16, if cfg!(target_arch = "x86_64") { 16 } else { 32 })
 }
 
-/// Returns the products of tiles that a program can use. The processor must have the instructions,
-/// and Linux must allow this process to use tile registers.
+/// Returns for which element types a program can use the processor's instructions for products of
+/// tiles. The processor must have the instructions, and Linux must allow this process to use tile
+/// registers.
 fn tile_products() -> NarrowProducts {
     static KNOWN: OnceLock<NarrowProducts> = OnceLock::new();
     *KNOWN.get_or_init(|| {
@@ -70,14 +71,14 @@ fn tile_products() -> NarrowProducts {
     })
 }
 
-/// Returns the products of words of adjacent elements that the processor has for 64-byte vector
-/// registers.
+/// Returns for which element types the processor has dot-product instructions with 64-byte vector
+/// registers. A dot-product instruction multiplies words of adjacent narrow elements.
 fn word_products() -> NarrowProducts {
     NarrowProducts { bf16: instructions::has("avx512bf16"), int8: instructions::has("avx512vnni") }
 }
 
-/// Returns the products of tiles that the processor has, as CPUID reports them in its leaf of
-/// extended features.
+/// Returns for which element types the processor has instructions for products of tiles. CPUID
+/// reports these instructions in its leaf of extended features.
 #[cfg(target_arch = "x86_64")]
 fn instructions() -> NarrowProducts {
     const BF16: u32 = 1 << 22;
@@ -109,9 +110,9 @@ fn instructions() -> NarrowProducts {
     NarrowProducts::default()
 }
 
-/// Asks Linux for permission to use tile registers in this process. Linux saves these registers for
-/// each thread. The registers take 8 KiB per thread, so Linux saves them only on request. Returns
-/// whether Linux agrees.
+/// Asks Linux for permission to use tile registers in this process. Linux saves the tile registers
+/// of each thread. The tile registers occupy 8 KiB per thread, so Linux saves them only on request.
+/// Returns whether Linux agrees.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn request_tiles() -> bool {
     const ARCH_REQ_XCOMP_PERM: libc::c_int = 0x1023;
@@ -125,8 +126,8 @@ fn request_tiles() -> bool {
     false
 }
 
-/// Returns those of the instruction sets `needed` that this machine does not have, by LLVM's names.
-/// Requests tile registers from Linux if necessary.
+/// Returns the instruction sets in `needed` that this machine lacks, by LLVM's names. Requests tile
+/// registers from Linux if necessary.
 pub fn missing(needed: &[String]) -> Vec<String> {
     needed.iter().filter(|name| !has(name)).cloned().collect()
 }

@@ -1,5 +1,5 @@
 //! Measures how many `f32` multiplications and additions per second this processor executes in
-//! registers. The speed of compute-bound kernels is compared with this rate.
+//! registers. Measurements compare the speed of compute-bound kernels with this rate.
 
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,8 @@ const LONG: Duration = Duration::from_millis(10);
 const TIMES: u32 = 5;
 
 /// Executes several independent chains of the operation `sum = sum * factor + addend`. The number
-/// of chains exceeds the number of operations that the processor executes at once. This hides the
-/// latency of an operation.
+/// of chains exceeds the number of operations that the processor executes at once. The independent
+/// chains hide the latency of an operation.
 #[cfg(target_arch = "x86_64")]
 mod chains {
     use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm512_fmadd_ps, _mm512_set1_ps};
@@ -68,7 +68,7 @@ mod chains {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod chains {
-    /// Returns `None`, because other processors are not measured.
+    /// Returns `None`, because only x86-64 processors are measured.
     pub fn run(_: u32) -> Option<f64> {
         None
     }

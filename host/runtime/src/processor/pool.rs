@@ -1,14 +1,14 @@
 //! Implements a persistent thread pool, which distributes the blocks of a kernel among its threads.
 //!
-//! The workers of a pool execute the job of one caller at a time. A caller that comes meanwhile
-//! does not wait: it executes all its blocks on its own thread. So no caller delays another one,
-//! and several callers together keep all processors busy.
+//! The workers of a pool execute the job of one caller at a time. A caller that arrives while the
+//! workers are busy does not wait: it executes all its blocks on its own thread. So no caller
+//! delays another caller, and several callers together keep all processors busy.
 //!
 //! The calling thread executes blocks too, so a pool of one thread has no workers and no cost. Each
 //! thread owns the same fraction of the blocks in every kernel. So the cache of the thread's core
 //! often holds data that the thread wrote for the previous kernel. A thread first claims the blocks
 //! that it owns, and then the remaining blocks of other threads. If a worker wakes late, other
-//! threads have already executed its blocks. So no thread waits for this worker.
+//! threads have already executed its blocks. So no thread waits for a worker that wakes late.
 //!
 //! Other programs may run on the same machine. So a waiting thread must not occupy its core for
 //! long. A thread waits for a new job, or for the end of the last blocks of other threads. A
@@ -16,7 +16,8 @@
 //! of a sleeping thread is free, for example for a worker that another program has displaced.
 //!
 //! To wake a worker takes as long as a short job. A caller that knows that its jobs are short says
-//! so with [`with_short_jobs`]. If such a job comes after a pause, its caller executes it alone.
+//! so with [`with_short_jobs`]. If a short job comes after a pause, the caller executes the job
+//! alone.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -51,15 +52,15 @@ pub struct Pool {
     workers: Vec<JoinHandle<()>>,
     /// Lock that a caller holds while the workers execute its job.
     turn: Mutex<()>,
-    /// When the pool was started.
+    /// The time at which the pool was started.
     start: Instant,
-    /// When the last short job came that found all workers asleep, in nanoseconds after `start`.
+    /// The time of the last short job that found all workers asleep, in nanoseconds after `start`.
     last_short_job: AtomicU64,
 }
 
-/// Calls a function whose jobs on pools take at most about as long as to wake a worker. If such a
-/// job finds all workers of its pool asleep, and no other came shortly before, the calling thread
-/// executes it alone.
+/// Calls a function whose jobs on pools take at most about as long as the wake-up of a worker. If a
+/// short job finds all workers of its pool asleep, and no other short job came shortly before, the
+/// calling thread executes the job alone.
 pub fn with_short_jobs<T>(run: impl FnOnce() -> T) -> T {
     struct Restored(bool);
     impl Drop for Restored {
@@ -93,8 +94,8 @@ struct PoolState {
     stop: AtomicBool,
 }
 
-/// A counter on a separate cache line. A thread changes the counter with every claim. Such changes
-/// would slow down accesses to other data on the same cache line.
+/// A counter on a separate cache line. A thread changes the counter with every claim. Changes of
+/// the counter would slow down accesses to other data on the same cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct NextBlock(AtomicU64);
@@ -204,8 +205,9 @@ impl Pool {
 }
 
 impl Pool {
-    /// Whether the calling thread has short jobs, all workers sleep, and no such job came shortly
-    /// before. If jobs come one after the other, it is worth waking the workers for all of them.
+    /// Whether the calling thread has short jobs, all workers sleep, and no other short job came
+    /// shortly before. If jobs come one after the other, it is worth waking the workers for all of
+    /// them.
     fn comes_after_pause(&self) -> bool {
         if !HAS_SHORT_JOBS.get() || self.shared.lock().sleeping < self.workers.len() {
             return false;
@@ -423,8 +425,8 @@ mod tests {
         assert_eq!(sum.load(Ordering::Relaxed), 2000 * 6);
     }
 
-    /// Checks that a short job does not wake workers if it comes after a pause, and that it does if
-    /// another one came just before.
+    /// Checks that a short job after a pause wakes no workers, and that a short job just after
+    /// another short job wakes workers.
     #[test]
     fn short_jobs_wake_workers_only_if_they_come_one_after_the_other() {
         let pool = Pool::new(2).unwrap();
@@ -454,8 +456,8 @@ mod tests {
         assert_eq!(done.load(Ordering::Relaxed), 24);
     }
 
-    /// Checks that the caller sleeps while a worker executes a long last block, and that it is
-    /// woken afterwards.
+    /// Checks that the caller sleeps while a worker executes a long last block, and that the worker
+    /// wakes the caller afterwards.
     #[test]
     fn the_caller_waits_for_blocks_of_others_without_work() {
         let pool = Pool::new(2).unwrap();

@@ -54,8 +54,8 @@ impl Drop for FloatModeGuard {
     }
 }
 
-/// Calls `call` in the current mode, because other processors compute with subnormal numbers at
-/// full speed.
+/// Calls `call` in the current mode, because processors other than x86-64 compute with subnormal
+/// numbers at full speed.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn flushed<T>(call: impl FnOnce() -> T) -> T {
     call()

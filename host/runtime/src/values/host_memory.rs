@@ -24,13 +24,13 @@ pub struct HostMemory {
     /// The mapping that owns the memory of a large buffer. `None` for a small buffer. The memory of
     /// a small buffer comes from the allocator.
     mapping: Option<MmapMut>,
-    /// Where the memory goes when it is not used any more.
+    /// The collection that keeps the memory for reuse when the buffer is dropped.
     spares: Option<Weak<SpareMemory>>,
 }
 
-/// Memory that is not used any more. A new mapping costs one page fault per page, and small memory
-/// costs an aligned allocation and zeros. So results of equal size use the same memory again, one
-/// after the other.
+/// Memory that is not used any more. A new mapping costs one page fault per page. A new small
+/// buffer costs an aligned allocation and the writing of zeros. So later results reuse the memory
+/// of earlier results of equal size.
 #[derive(Debug)]
 pub struct SpareMemory {
     /// Memory below [`LEAST_MAPPED`].
@@ -44,7 +44,7 @@ pub struct SpareMemory {
 struct SpareList {
     /// The pieces, and the sum of their bytes.
     kept: Mutex<(VecDeque<HostMemory>, usize)>,
-    /// Maximum number of bytes, and of pieces.
+    /// Maximum number of bytes (`most_bytes`), and maximum number of pieces (`most`).
     most_bytes: usize,
     most: usize,
 }
@@ -58,8 +58,8 @@ impl Default for SpareMemory {
 }
 
 impl SpareMemory {
-    /// Returns memory of `bytes` bytes with any content; `None` if memory is short. When it is
-    /// dropped, it is kept for reuse.
+    /// Returns memory of `bytes` bytes with any content; `None` if memory is short. When the
+    /// returned memory is dropped, it is kept for reuse.
     pub fn memory(self: &Arc<Self>, bytes: usize) -> Option<HostMemory> {
         let mut memory = self.list(bytes).take(bytes).or_else(|| HostMemory::zeroed(bytes))?;
         memory.spares = Some(Arc::downgrade(self));
@@ -72,7 +72,7 @@ impl SpareMemory {
 }
 
 impl SpareList {
-    /// Takes the newest piece of a size.
+    /// Removes the newest piece of a size from the list, and returns the piece.
     fn take(&self, bytes: usize) -> Option<HostMemory> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let (pieces, sum) = &mut *kept;
@@ -81,7 +81,7 @@ impl SpareList {
         pieces.remove(place)
     }
 
-    /// Keeps memory for reuse. Frees the oldest memory beyond the limits.
+    /// Keeps memory for reuse. Frees the oldest pieces until the list is within its limits.
     fn keep(&self, memory: HostMemory) {
         let mut freed = Vec::new();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,9 +6,9 @@ use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal, Shape};
 
 use crate::RunError;
 
-/// Converts elements from the form that kernels write to the form of literals. For integers
-/// narrower than a byte, kernels leave the unused bits of the byte undefined. In literals, these
-/// integers are extended to the whole byte.
+/// Converts elements that kernels have written to elements of literals. For integers narrower than
+/// a byte, kernels leave the unused bits of the byte undefined. In literals, these integers are
+/// extended to the whole byte.
 pub fn canonical(ty: ElementType, bytes: &[u8]) -> Result<Cow<'_, [u8]>, RunError> {
     if !ty.is_integer() || ty.bits() >= 8 {
         return Ok(Cow::Borrowed(bytes));
@@ -31,8 +31,8 @@ pub fn copy(bytes: &[u8]) -> Result<Vec<u8>, RunError> {
     Ok(copy)
 }
 
-/// Builds a literal of a shape from its array leaves, in order. The arrays may be smaller than in
-/// the shape along dynamic dimensions. Fails if there are too few arrays.
+/// Builds a literal of a shape from its array leaves, in order. Along a dynamic dimension, an array
+/// may be smaller than the shape states. Fails if there are too few arrays.
 pub fn assemble(shape: &Shape, leaves: &mut impl Iterator<Item = ArrayLiteral>) -> Option<Literal> {
     Some(match shape {
         Shape::Array(_) => Literal::Array(leaves.next()?),

@@ -120,7 +120,7 @@ impl ImageLayout {
         self.stubs.get(&symbol.index()).copied().or_else(|| self.defined(symbol))
     }
 
-    /// Returns the offset of the 8 bytes that hold the address of the symbol.
+    /// Returns the offset of the 8 bytes in the mapping that hold the address of the symbol.
     pub fn slot(&self, symbol: SymbolIndex) -> Option<usize> {
         self.stubs.get(&symbol).map(|stub| stub + 8).or_else(|| self.slots.get(&symbol).copied())
     }

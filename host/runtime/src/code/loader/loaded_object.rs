@@ -10,8 +10,8 @@ use super::relocate;
 use super::symbols::ProvidedSymbols;
 use crate::LoadError;
 
-/// An object in executable memory. When the value is dropped, its code is unmapped. So the value
-/// must outlive every call of its functions.
+/// An object in executable memory. Dropping a [`LoadedObject`] unmaps its code, so a
+/// [`LoadedObject`] must outlive every call of its functions.
 #[derive(Debug)]
 pub struct LoadedObject {
     mapping: Mmap,
@@ -20,9 +20,10 @@ pub struct LoadedObject {
 }
 
 impl LoadedObject {
-    /// Links a relocatable x86-64 ELF object and loads it. Fails for other files and for objects
-    /// that refer to unknown symbols. Also fails for objects with ELF features that kernels do not
-    /// need. Besides a few functions of the C library, the code may call the functions `provided`.
+    /// Links a relocatable x86-64 ELF object and loads it. Fails if `bytes` are not a relocatable
+    /// x86-64 ELF object, or if the object refers to unknown symbols. Also fails for objects with
+    /// ELF features that kernels do not need. Besides a few functions of the C library, the code
+    /// may call the functions `provided`.
     pub fn load(bytes: &[u8], sites: &[String], provided: &ProvidedSymbols) -> Result<LoadedObject, LoadError> {
         let file = object::File::parse(bytes).map_err(|e| LoadError::Object(e.to_string()))?;
         if file.architecture() != object::Architecture::X86_64 || file.kind() != object::ObjectKind::Relocatable {

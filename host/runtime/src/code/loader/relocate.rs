@@ -76,8 +76,8 @@ fn relative(memory: &mut [u8], place: usize, target: usize, addend: i64) -> Resu
     write(memory, place, &distance.to_le_bytes())
 }
 
-/// Returns the distance from `place` to `target`, plus the addend. Both offsets are below 2 GiB.
-/// The addend may have any value, so the sum may overflow.
+/// Returns the distance from `place` to `target`, plus the addend. `place` and `target` are below 2
+/// GiB. The addend may have any value, so the sum may overflow.
 fn distance(place: usize, target: usize, addend: i64) -> Result<i64, LoadError> {
     (target as i64 - place as i64).checked_add(addend).ok_or_else(too_far)
 }

@@ -6,8 +6,8 @@ unsafe extern "C" {
     fn memset(to: *mut u8, value: i32, bytes: usize) -> *mut u8;
 }
 
-/// Functions that the machine provides for its kernels, besides the functions of this file. Maps a
-/// name to an address; `None` for other names.
+/// Functions that a machine provides for its kernels, in addition to the functions of this file.
+/// Maps a name to an address; `None` for other names.
 pub type ProvidedSymbols = dyn Fn(&str) -> Option<*const ()>;
 
 /// Returns the address of the function with the given name; `None` if kernels may not call this

@@ -1,5 +1,5 @@
-//! Exchanges of arrays among threads that stand for devices. The devices of a group meet: each one
-//! leaves copies of its arrays, and the last one completes the exchange.
+//! Exchanges of arrays among threads that stand for devices. The devices of a group meet: each
+//! device deposits copies of its arrays, and the last device to arrive combines the arrays.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -10,7 +10,7 @@ use fusebox_routines::{CollectiveCall, RoutineError, SentArrays};
 
 use crate::RunError;
 
-/// All meetings of one execution of a program.
+/// All meetings of one execution of a program: the exchanges of arrays among its devices.
 #[derive(Debug)]
 pub struct Meetings {
     state: Mutex<MeetingsState>,
@@ -20,33 +20,36 @@ pub struct Meetings {
     limit: Duration,
 }
 
-/// A meeting: a group of devices, and the number of this meeting among those of the group.
+/// Identifies a meeting: the devices of the group, and the number of the meeting among the meetings
+/// of this group.
 pub type MeetingKey = (Vec<i64>, u64);
 
 #[derive(Debug, Default)]
 struct MeetingsState {
-    /// Number of meetings that a device of a group has come to.
+    /// For each group and each device of the group, the number of meetings at which the device has
+    /// arrived.
     counts: HashMap<(Vec<i64>, i64), u64>,
     open: HashMap<MeetingKey, Meeting>,
     /// The first failure, with the number of its device.
     failure: Option<(i64, RunError)>,
-    /// Devices that have executed everything.
+    /// Devices that have executed all their code.
     ended: HashSet<i64>,
 }
 
 #[derive(Debug)]
 struct Meeting {
     call: CollectiveCall,
-    /// The arrays of each device that has come, in the order of the group.
+    /// For each device in the order of the group, the arrays that the device has deposited, if it
+    /// has arrived.
     sent: Vec<Option<SentArrays>>,
-    /// The arrays of all devices, once all have come.
+    /// The combined arrays of all devices, after all devices have arrived.
     together: Option<Arc<Vec<SentArrays>>>,
-    /// Number of devices that have not taken what they receive.
+    /// Number of devices that have not received their arrays.
     remaining: usize,
 }
 
 impl Meeting {
-    /// Returns the devices of the group that have not come.
+    /// Returns the devices of the group that have not arrived.
     fn missing(&self, group: &[i64]) -> Vec<i64> {
         group.iter().zip(&self.sent).filter(|(_, sent)| sent.is_none()).map(|(&device, _)| device).collect()
     }
@@ -68,7 +71,7 @@ impl Meetings {
         self.changed.notify_all();
     }
 
-    /// Records that a device has executed everything.
+    /// Records that a device has executed all its code.
     pub fn end(&self, device: i64) {
         self.lock().ended.insert(device);
         self.changed.notify_all();
@@ -79,7 +82,7 @@ impl Meetings {
         self.lock().failure.clone().map(|(_, error)| error)
     }
 
-    /// Leaves the arrays of a device for its group. Returns the meeting.
+    /// Deposits the arrays of a device for the other devices of its group. Returns the meeting.
     pub fn come(
         &self,
         call: &CollectiveCall,
@@ -122,7 +125,8 @@ impl Meetings {
         Ok(key)
     }
 
-    /// Waits until all devices have come to a meeting. Returns what they left.
+    /// Waits until all devices of the group have arrived at a meeting. Returns the combined arrays
+    /// of the devices.
     pub fn wait(&self, key: &MeetingKey, device: i64) -> Result<Arc<Vec<SentArrays>>, RoutineError> {
         let begin = Instant::now();
         let mut state = self.lock();
@@ -234,7 +238,8 @@ mod tests {
 
     #[test]
     fn a_failure_and_an_end_reach_waiting_devices() {
-        /// Returns the message that device 0 gets, which waits for device 1 when `event` happens.
+        /// Returns the error message of device 0 if `event` happens while device 0 waits for device
+        /// 1.
         fn waiting(meetings: &Meetings, event: &(dyn Fn() + Sync)) -> String {
             std::thread::scope(|scope| {
                 let thread = scope.spawn(|| message(exchanged(meetings, 0, &[0, 1], 1)));

@@ -18,21 +18,22 @@ use meetings::{MeetingKey, Meetings};
 /// The longest time that a device waits for others, unless an option states another one.
 pub const USUAL_LIMIT: Duration = Duration::from_secs(60);
 
-/// The connection of a device.
+/// The connection of a device to the other devices of an execution.
 #[derive(Clone, Debug)]
 pub struct Connection {
     meetings: Arc<Meetings>,
     /// Number of this device.
     device: i64,
-    /// The devices that execute the code, sorted.
+    /// The numbers of the devices that execute the code, in ascending order.
     devices: Arc<[i64]>,
-    /// Whether the device executes more code after this one.
+    /// Whether the code is part of other code, which the device continues to execute afterwards.
     is_inner: bool,
 }
 
 impl Connection {
     /// Connects devices that start to execute code together. `numbers` are the numbers of the
-    /// devices, or are added to the number of the device `outer` that starts the code.
+    /// devices. If device `outer` starts the code, the number of `outer` is added to each of these
+    /// numbers.
     pub fn all(outer: Option<&Connection>, numbers: &[u32], limit: Duration) -> Vec<Connection> {
         let bases: &[i64] = outer.map_or(&[0], |outer| &outer.devices);
         let mut devices: Vec<i64> =
@@ -51,7 +52,7 @@ impl Connection {
         numbers.iter().map(connection).collect()
     }
 
-    /// Tells the other devices that this device has executed the code.
+    /// Tells the other devices that this device has executed the code or has failed.
     pub fn end(&self, outcome: &Result<(), RunError>) {
         match outcome {
             Err(error) => self.meetings.fail(self.device, error.clone()),
@@ -90,7 +91,7 @@ impl Collectives for Connection {
     }
 }
 
-/// An exchange to which a device has come.
+/// An exchange in which a device has deposited its arrays.
 struct Started<'c> {
     connection: &'c Connection,
     call: &'c CollectiveCall,

@@ -12,8 +12,8 @@ use crate::LoadError;
 /// The first version of the driver whose graphs have conditions.
 const FIRST_DRIVER: i32 = 12_040;
 
-/// PTX of kernels of one thread. Each sets a condition to 1 or 0 by the value at a place.
-/// `cudaGraphSetConditional` is a function that the driver provides.
+/// PTX of kernels of one thread. Each kernel sets a condition to 1 or 0, according to the value at
+/// an address. `cudaGraphSetConditional` is a function that the driver provides.
 const SETTERS: &str = "
 .version 7.0
 .target sm_70
@@ -105,8 +105,8 @@ impl ConditionSetters {
         Ok(Some(ConditionSetters { functions: [a?, b?, c?], _module: module }))
     }
 
-    /// Returns the kernel for a rule. Its parameters are the condition, the address of the value,
-    /// the number of a branch and the number of the last branch.
+    /// Returns the kernel for a rule. The parameters of the kernel are the condition, the address
+    /// of the value, the number of a branch and the number of the last branch.
     pub fn function(&self, rule: Rule) -> sys::CUfunction {
         match rule {
             Rule::IsTrue => self.functions[0],

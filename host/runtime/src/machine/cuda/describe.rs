@@ -11,7 +11,7 @@ use crate::LoadError;
 /// that emitters use.
 ///
 /// # Errors
-/// If there is no driver or no GPU.
+/// Fails if there is no driver or no GPU.
 pub fn describe_gpu() -> Result<(u32, DeviceDescription), LoadError> {
     let device = Gpu::open()?;
     Ok((device.capability()?, describe(&device)?))

@@ -18,17 +18,19 @@ use crate::{LoadError, RunError};
 #[derive(Debug)]
 pub struct Gpu {
     pub context: Arc<CudaContext>,
-    /// The first stream of every execution. It executes all work that is not divided among streams.
+    /// The first stream of every execution. This stream executes all work that is not divided among
+    /// streams.
     pub stream: Arc<CudaStream>,
-    /// The stream for copies of buffers that no execution uses. So the arguments of the next
-    /// execution are copied while a program is executed.
+    /// The stream for copies of buffers that no execution uses. So the GPU can copy the arguments
+    /// of the next execution while it executes a program.
     pub transfers: Arc<CudaStream>,
-    /// All streams of executions.
+    /// All streams on which executions run.
     pub streams: Mutex<Streams>,
     /// The kernels that set conditions in graphs, loaded for the first program with loops or
     /// branches.
     setters: Mutex<Option<Arc<ConditionSetters>>>,
-    /// The place to which values that decide about loops and branches are copied.
+    /// The word of host memory to which the GPU copies a value that decides about a loop or a
+    /// branch.
     pub word: Mutex<PinnedWord>,
     /// Lock that a thread holds while it executes a program on this GPU. The handles of libraries
     /// may be used by only one thread at a time.
@@ -38,7 +40,7 @@ pub struct Gpu {
     spares: Arc<Spares>,
 }
 
-/// A piece of a GPU's memory. When it is dropped, the memory serves later results.
+/// A piece of a GPU's memory. When the piece is dropped, its memory is kept for later results.
 #[derive(Debug)]
 pub struct GpuMemory {
     address: CUdeviceptr,
@@ -48,7 +50,8 @@ pub struct GpuMemory {
 }
 
 /// The size of every piece of memory is a multiple of this number of bytes. LLVM may read the last
-/// elements of an array with those that would follow: three elements of two bytes as four.
+/// elements of an array together with the bytes behind the array: for example, it reads three
+/// elements of two bytes as four elements.
 const GRANULE: usize = 16;
 
 impl GpuMemory {
@@ -112,8 +115,8 @@ impl Gpu {
         .map_err(|e| load_error("setting the memory pool up", e))
     }
 
-    /// Returns the kernels that set conditions in graphs. Loads them when they are needed for the
-    /// first time. Returns `None` if the driver is too old for conditions.
+    /// Returns the kernels that set conditions in graphs. Loads the kernels at the first call.
+    /// Returns `None` if the driver is too old for conditions.
     pub fn setters(&self) -> Result<Option<Arc<ConditionSetters>>, LoadError> {
         let mut setters = self.setters.lock().unwrap_or_else(PoisonError::into_inner);
         if setters.is_none() {
@@ -166,7 +169,8 @@ impl Gpu {
     }
 
     /// Calls a function that starts work, and waits for the end of the work. Returns the time that
-    /// the work took, measured by the GPU. The caller has bound the context and holds the turn.
+    /// the work took, measured by the GPU. The caller has bound the context and holds the lock
+    /// `turn`.
     pub fn timed(&self, work: impl FnOnce() -> Result<(), RunError>) -> Result<Duration, RunError> {
         let failed = |e| run_error("running on the GPU", e);
         let stream = self.stream.cu_stream();
@@ -184,7 +188,7 @@ impl Gpu {
     }
 
     /// Waits for the end of an execution. If the execution has failed, waits for all streams, so
-    /// that nothing uses its memory any more. The caller has bound the context.
+    /// that no stream uses the memory of the execution any more. The caller has bound the context.
     pub fn finish(&self, execution: Result<(), RunError>) -> Result<(), RunError> {
         if execution.is_err() {
             // The error of the execution says more than an error of this call.
@@ -223,8 +227,8 @@ impl Gpu {
             .map_err(failed)
     }
 
-    /// Copies a range of a piece of memory to another piece of memory on the GPU. The range must
-    /// lie in both pieces.
+    /// Copies a range of one piece of the GPU's memory to the start of another piece. The range
+    /// must lie in the source, and must not be longer than the target.
     pub fn copy(&self, from: &GpuMemory, range: Range<usize>, to: &GpuMemory) -> Result<(), RunError> {
         if range.is_empty() {
             return Ok(());

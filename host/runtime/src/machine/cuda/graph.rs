@@ -1,4 +1,4 @@
-//! Sequences of thunks as CUDA graphs, which one call launches.
+//! Builds CUDA graphs of sequences of thunks. One call launches a whole graph.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use crate::{RunError, Slice, Thunk};
 pub struct LoadedGraph {
     /// The addresses of all allocations at the last launch.
     addresses: Vec<*mut u8>,
-    /// The nodes whose parameters contain addresses, also those of graphs inside the graph.
+    /// The nodes whose parameters contain addresses, including the nodes of graphs inside the
+    /// graph.
     members: Vec<Member>,
     graph: sys::CUgraph,
     executable: sys::CUgraphExec,
@@ -38,11 +39,12 @@ enum MemberWork {
     Decide(u64, Decision),
 }
 
-/// The code of a program that graphs need.
+/// The loaded kernels that the graphs of a program launch.
 #[derive(Clone, Copy)]
 pub struct GraphCode<'c> {
     pub kernels: &'c [LoadedFunction],
-    /// `None` if the driver has no conditions, and no sequence contains loops or branches.
+    /// `None` if the graphs contain no loops or branches, for example because the driver does not
+    /// support conditions.
     pub setters: Option<&'c ConditionSetters>,
 }
 
@@ -51,7 +53,7 @@ struct Builder<'b> {
     code: GraphCode<'b>,
     frame: &'b Frame,
     context: &'b CudaContext,
-    /// The handles of conditions by their numbers.
+    /// The driver's handle of each condition, by the number of the condition.
     conditions: HashMap<usize, u64>,
     members: Vec<Member>,
 }
@@ -191,8 +193,8 @@ impl Builder<'_> {
         Ok(node)
     }
 
-    /// Returns the handle of a condition. A condition belongs to the graph of its node, which is
-    /// the graph that first sets it.
+    /// Returns the handle of a condition. Creates the handle for the graph that first sets the
+    /// condition. The node that depends on the condition is in the same graph.
     fn condition(&mut self, graph: sys::CUgraph, number: usize) -> Result<u64, DriverError> {
         if let Some(known) = self.conditions.get(&number) {
             return Ok(*known);
@@ -205,7 +207,8 @@ impl Builder<'_> {
     }
 }
 
-/// The error for a loop in a graph although the driver has no conditions. Callers prevent it.
+/// Returns the error for a graph with a loop or a branch if the driver does not support conditions.
+/// Callers prevent it.
 fn no_conditions() -> RunError {
     RunError::Device("the driver has no conditions in graphs: run with --no-graphs".into())
 }

@@ -9,7 +9,7 @@ use crate::{KernelImage, Slice, Thunk};
 pub enum Act {
     /// A launch or a copy.
     Device(Thunk),
-    /// Sets the condition with a number by a value in memory.
+    /// Sets the condition with this number according to a value in memory.
     Decide { condition: usize, decision: Decision },
     /// Executes a graph as long as a condition holds.
     Repeat { condition: usize, body: Level },
@@ -17,47 +17,49 @@ pub enum Act {
     Choose { condition: usize, body: Level },
 }
 
-/// When a condition holds.
+/// Defines when a condition holds: a rule, and the value to which the rule applies.
 #[derive(Clone, Debug)]
 pub struct Decision {
     pub rule: Rule,
-    /// The value that decides.
+    /// The slice of the value that decides.
     pub place: Slice,
-    /// The number of a branch, and the number of the last branch. Without a branch, zeros.
+    /// The number of a branch, and the number of the last branch. For a loop, both numbers are 0.
     pub branch: [u64; 2],
 }
 
-/// How a value decides.
+/// How a value decides whether a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The `pred` is true.
+    /// The condition holds if the `pred` is true.
     IsTrue,
-    /// The `pred` selects the branch.
+    /// The condition holds if the `pred` selects the branch.
     PredSelects,
-    /// The `s32` selects the branch.
+    /// The condition holds if the `s32` selects the branch.
     IndexSelects,
 }
 
-/// The nodes of a graph, each at its place.
+/// The nodes of a graph, each with the earlier nodes for which it waits.
 #[derive(Clone, Debug)]
 pub struct Level(pub Vec<(Act, Place)>);
 
-/// The most nodes that the iterations of one loop become. A graph of this size takes about as long
-/// to build as a loop with a decision per iteration takes to be executed a few times.
+/// Maximum number of nodes of a loop that a graph contains with all its iterations. The driver
+/// builds a graph of this size in about the time of a few executions of a loop that decides in each
+/// iteration.
 const MOST_OF_ITERATIONS: u64 = 256;
 
-/// The most nodes that are executed between two decisions about a loop with a known number of
-/// iterations. The two kernels that decide are then few among the others.
+/// Maximum number of nodes between two decisions about a loop with a known number of iterations. So
+/// the two kernels that decide are few in comparison with the other nodes.
 const MOST_BETWEEN_DECISIONS: u64 = 64;
 
-/// Returns the number of iterations after which a loop with a known number of iterations decides
-/// whether it goes on. `nodes` is the number of nodes of its body. 0 if it never decides.
+/// Returns the number of iterations between two decisions of a loop with a known number of
+/// iterations. `nodes` is the number of nodes of the loop's body. Returns 0 if the loop never
+/// decides.
 fn bodies_between_decisions(iterations: u64, nodes: u64) -> u64 {
     let nodes = nodes.max(1);
     if iterations.saturating_mul(nodes) <= MOST_OF_ITERATIONS { 0 } else { (MOST_BETWEEN_DECISIONS / nodes).max(1) }
 }
 
-/// Returns the number of nodes that thunks become, including those of graphs inside.
+/// Returns the number of graph nodes for thunks, including the nodes of inner graphs.
 fn node_count(thunks: &[Thunk]) -> u64 {
     let of_loop = |condition: &[Thunk], bodies: u64| 2 * (node_count(condition) + 1) + 1 + bodies;
     let count = |thunk: &Thunk| match thunk {
@@ -79,7 +81,7 @@ fn node_count(thunks: &[Thunk]) -> u64 {
 struct Planner<'p> {
     kernels: &'p [&'p KernelImage],
     streams: usize,
-    /// The number of conditions so far.
+    /// Number of conditions that the planner has created.
     conditions: usize,
 }
 
@@ -94,7 +96,7 @@ impl Level {
 }
 
 impl Planner<'_> {
-    /// Adds the acts of thunks.
+    /// Appends the acts of thunks to `acts`: the work of each node.
     fn add(&mut self, thunks: &[Thunk], acts: &mut Vec<Act>) -> Option<()> {
         thunks.iter().try_for_each(|thunk| match thunk {
             Thunk::While { condition, predicate, body, iterations: Some(number), .. } => {
@@ -112,8 +114,9 @@ impl Planner<'_> {
         })
     }
 
-    /// Adds the acts of a loop with a known number of iterations. If there are few, the graph
-    /// contains each of them, and decides nothing. Otherwise it decides after several iterations.
+    /// Appends the acts of a loop with a known number of iterations. If the iterations are few, the
+    /// graph contains all iterations and decides nothing. Otherwise the graph decides after several
+    /// iterations whether the loop continues.
     fn add_counted(
         &mut self,
         number: u64,
@@ -130,7 +133,7 @@ impl Planner<'_> {
         self.add_loop(condition, predicate, bodies, acts)
     }
 
-    /// Adds the acts of a loop that executes several bodies after each decision.
+    /// Appends the acts of a loop that executes its body several times after each decision.
     fn add_loop<'t>(
         &mut self,
         condition: &[Thunk],
@@ -153,8 +156,8 @@ impl Planner<'_> {
         Some(())
     }
 
-    /// Adds the acts of a conditional. All conditions are set before the first branch, because a
-    /// branch may overwrite the value that selects it.
+    /// Appends the acts of a conditional. The graph sets all conditions before the first branch,
+    /// because a branch may overwrite the value that selects a branch.
     fn add_branches(&mut self, index: &Slice, branches: &[Vec<Thunk>], acts: &mut Vec<Act>) -> Option<()> {
         let first = self.conditions;
         let rule = if index.bytes == 1 { Rule::PredSelects } else { Rule::IndexSelects };
@@ -200,8 +203,8 @@ impl Planner<'_> {
     }
 }
 
-/// Returns a place that stands for a condition, in an allocation that no program has. So conditions
-/// order nodes as memory does.
+/// Returns a slice that represents a condition, in an allocation that no program has. So nodes that
+/// access the same condition are ordered like nodes that access the same memory.
 fn place_of(condition: usize) -> Slice {
     Slice { allocation: u32::MAX - condition as u32, offset: 0, bytes: 4 }
 }

@@ -26,8 +26,8 @@ use crate::machine::thunks::{Machine, branch_taken};
 use crate::values::HostMemory;
 use crate::{CodeImage, Executable, LoadError, RunError, Slice, Thunk};
 
-/// A program that is loaded on a GPU. It does not change. Several threads can execute it, one after
-/// the other.
+/// A program that is loaded on a GPU. The loaded program does not change. Several threads can
+/// execute the program, one after the other.
 #[derive(Debug)]
 pub struct GpuProgram {
     kernels: Vec<LoadedFunction>,
@@ -36,20 +36,21 @@ pub struct GpuProgram {
     /// `None` if the host executes the operation.
     products: Vec<Option<LoadedProduct>>,
     when: Graphs,
-    /// The kernels for loops and branches in graphs. `None` if there are none, or if the host
-    /// decides about them.
+    /// The kernels for loops and branches in graphs. `None` if the program has no loops or
+    /// branches, or if the host decides about them.
     setters: Option<Arc<ConditionSetters>>,
-    /// The most launches and copies that are executed at the same time.
+    /// Maximum number of launches and copies that the GPU executes at the same time.
     streams: usize,
     sequences: Sequences,
     device: Arc<Gpu>,
     remarks: Vec<String>,
 }
 
-/// The longest sequence of thunks that becomes one graph.
+/// Maximum number of thunks in a sequence that becomes one graph.
 const MOST_NODES: usize = 1024;
 
-/// An execution of a program on a GPU. Other executions on the same GPU wait until it is dropped.
+/// An execution of a program on a GPU. Other executions on the same GPU wait until this value is
+/// dropped.
 pub struct GpuRun<'e> {
     program: &'e GpuProgram,
     frame: &'e mut Frame,
@@ -81,7 +82,7 @@ impl GpuProgram {
         Ok(GpuProgram { kernels, host_ops, products, when, setters, streams, sequences, device, remarks })
     }
 
-    /// Returns what users should know about the loaded code, as sentences.
+    /// Returns remarks for users about the loaded code. Each remark is a sentence.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
@@ -99,12 +100,14 @@ impl GpuProgram {
 }
 
 impl<'e> GpuRun<'e> {
-    /// Returns an execution of a program, when no other execution on the GPU is running.
+    /// Waits until no other execution on the GPU is running, then returns an execution of a
+    /// program.
     ///
     /// # Safety
     /// For each allocation of the program, the frame must hold the address of GPU memory of the
     /// allocation's size. The memory must stay valid during the execution. No other code may write
-    /// to this memory, and no other code may access memory that the program writes.
+    /// to the memory of the allocations, and no other code may access memory that the program
+    /// writes.
     pub unsafe fn new(program: &'e GpuProgram, frame: &'e mut Frame) -> GpuRun<'e> {
         let turn = program.device.turn.lock().unwrap_or_else(PoisonError::into_inner);
         GpuRun { program, frame, _turn: turn }
@@ -115,7 +118,7 @@ impl<'e> GpuRun<'e> {
     }
 
     /// Executes a sequence of thunks that a graph can contain. If the sequence is executed
-    /// repeatedly, one call launches all of them, as a graph.
+    /// repeatedly, one call launches all its thunks as a graph.
     fn run_sequence(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
         let program = self.program;
         let (mut sequence, is_new) = program.sequences.take(thunks, &program.kernels, program.streams);
@@ -139,8 +142,8 @@ impl<'e> GpuRun<'e> {
         Ok(())
     }
 
-    /// Executes a sequence with loops or branches: each loop and each sequence between them by
-    /// itself.
+    /// Executes a sequence with loops or branches piece by piece. A piece is one loop, one
+    /// conditional, or a sequence of other thunks.
     fn run_in_pieces(&mut self, thunks: &[Thunk]) -> Result<(), RunError> {
         let pieces = thunks.chunk_by(|one, next| !is_control(one) && !is_control(next));
         pieces.into_iter().try_for_each(|piece| match piece {
@@ -177,7 +180,7 @@ impl<'e> GpuRun<'e> {
         value.map(decide).map_err(|e| run_error("reading a condition", e))
     }
 
-    /// Executes launches and copies on the streams that their places name.
+    /// Executes launches and copies on the streams that `places` states.
     fn run_on_streams(&mut self, thunks: &[Thunk], places: &[Place]) -> Result<(), RunError> {
         let failed = |e| run_error("using streams", e);
         let mut streams = self.program.device.streams.lock().unwrap_or_else(PoisonError::into_inner);
@@ -336,8 +339,8 @@ fn check_capability(wanted: u32, card: u32) -> Result<(), LoadError> {
     )))
 }
 
-/// Loads code on the GPU. Also returns the driver's reasons against machine code that should run on
-/// this GPU.
+/// Loads code on the GPU. Also returns the driver's reasons for refusing machine code that should
+/// run on this GPU.
 fn module(device: &Gpu, code: &CodeImage, capability: u32) -> Result<(Arc<LoadedModule>, Vec<String>), LoadError> {
     match code {
         CodeImage::Ptx { text, cubins } => {

@@ -15,7 +15,7 @@ const LOG_BYTES: usize = 8 << 10;
 const OTHER_CODE: [sys::CUresult; 2] =
     [sys::CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, sys::CUresult::CUDA_ERROR_INVALID_IMAGE];
 
-/// Why the driver does not take code.
+/// The driver's reason for refusing code.
 struct Refusal {
     error: DriverError,
     /// The messages of the driver's assembler.
@@ -50,7 +50,8 @@ unsafe impl Send for LoadedFunction {}
 unsafe impl Sync for LoadedFunction {}
 
 impl LoadedFunction {
-    /// Returns the number of blocks of a launch. Fails if it is too large for a GPU.
+    /// Returns the number of blocks of a launch. Fails if the number of blocks is too large for a
+    /// GPU.
     pub fn blocks(&self) -> Result<u32, RunError> {
         let KernelImage { symbol, blocks, .. } = &self.image;
         u32::try_from(*blocks).map_err(|_| RunError::Device(format!("kernel {symbol} has {blocks} blocks")))
@@ -58,8 +59,8 @@ impl LoadedFunction {
 }
 
 impl LoadedModule {
-    /// Loads the first machine code that the driver takes. If it takes none, assembles the PTX.
-    /// Also returns a sentence about each machine code that the driver refuses.
+    /// Loads the first machine code that the driver accepts. If the driver accepts no machine code,
+    /// assembles the PTX. Also returns a sentence about each machine code that the driver refuses.
     pub fn load_first<'c>(
         context: &Arc<CudaContext>,
         cubins: impl Iterator<Item = &'c Cubin>,

@@ -1,4 +1,4 @@
-//! Nodes of CUDA graphs: their work as parameters of the driver's functions.
+//! Expresses the work of the nodes of CUDA graphs as parameters of the driver's functions.
 
 use std::ffi::c_void;
 
@@ -29,7 +29,7 @@ pub struct Launch {
 }
 
 impl Content {
-    /// Returns the work of a launch or a copy with the addresses of a frame.
+    /// Returns the work of a launch or a copy. The addresses come from `frame`.
     pub fn of(kernels: &[LoadedFunction], step: &DeviceStep, frame: &Frame) -> Result<Content, RunError> {
         let address = |slice: &Slice| frame.address(slice) as CUdeviceptr;
         Ok(match *step {
@@ -58,7 +58,7 @@ impl Content {
         Content::Launch(Launch { function: setters.function(decision.rule), blocks: 1, threads: 1, words })
     }
 
-    /// Adds a node with this work to a graph, after other nodes.
+    /// Adds a node with this work to a graph. The node waits for the nodes in `before`.
     pub fn add(
         &self,
         context: &CudaContext,
@@ -86,7 +86,7 @@ impl Content {
         Ok(node)
     }
 
-    /// Gives a node of an executable graph this work.
+    /// Replaces the work of a node of an executable graph by this work.
     pub fn replace(
         &self,
         context: &CudaContext,
@@ -130,8 +130,8 @@ impl Launch {
     }
 }
 
-/// Adds a node that executes a graph as long as, or if, a condition holds. Returns the node and the
-/// graph, which has no nodes yet.
+/// Adds a node that executes an inner graph while a condition holds, or once if the condition
+/// holds. Returns the node and the inner graph, which has no nodes yet.
 pub fn add_conditional(
     context: &CudaContext,
     graph: sys::CUgraph,

@@ -1,4 +1,5 @@
-//! Which steps of a sequence must wait for earlier ones, and which stream executes each step.
+//! Determines which steps of a sequence must wait for earlier steps, and which stream executes each
+//! step.
 
 use crate::Slice;
 use crate::executable::{Access, DeviceStep, KernelImage};
@@ -41,7 +42,8 @@ impl Accesses {
         }
     }
 
-    /// Whether the order of the two matters: one writes what the other reads or writes.
+    /// Whether the order of two steps matters: one step writes memory that the other step reads or
+    /// writes.
     fn conflicts_with(&self, other: &Accesses) -> bool {
         let overlap = |some: &[Slice], others: &[Slice]| some.iter().any(|a| others.iter().any(|b| a.overlaps(b)));
         overlap(&self.writes, &other.writes)
@@ -50,20 +52,20 @@ impl Accesses {
     }
 }
 
-/// The place of a step among the steps of a sequence.
+/// The stream of a step, and the earlier steps of the sequence for which the step waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The number of the stream that executes the step.
     pub stream: usize,
-    /// The earlier steps for which the step must wait, because they access the same memory or come
-    /// before it in its stream. Omits those for which it waits indirectly.
+    /// The earlier steps for which the step must wait, because they access the same memory or
+    /// precede the step in its stream. Omits earlier steps for which the step waits indirectly.
     pub after: Vec<usize>,
     /// Whether a step of another stream waits for this step.
     pub is_awaited: bool,
 }
 
-/// Divides the steps of a sequence among at most `most_streams` streams, at least one. Steps that
-/// access the same memory keep their order.
+/// Divides the steps of a sequence among streams: at most `most_streams`, but at least one. Steps
+/// that access the same memory keep their order.
 pub fn places(steps: &[Accesses], most_streams: usize) -> Vec<Place> {
     // For each step, whether each earlier step is ordered before it.
     let mut ordered: Vec<Vec<bool>> = Vec::with_capacity(steps.len());
@@ -100,14 +102,16 @@ pub fn places(steps: &[Accesses], most_streams: usize) -> Vec<Place> {
     places
 }
 
-/// Notes that a step waits for an earlier step, and so for all steps before that.
+/// Records that a step waits for an earlier step, and so also for all steps for which the earlier
+/// step waits.
 fn wait_for(earlier: usize, before: &mut [bool], ordered: &[Vec<bool>]) {
     before[earlier] = true;
     before.iter_mut().zip(&ordered[earlier]).for_each(|(mine, other)| *mine |= *other);
 }
 
-/// Returns the stream of a step: one whose last step the step must wait for anyway, or else a new
-/// one, or else the one that got no step for the longest time.
+/// Returns the stream of a step: preferably a stream whose last step the step must wait for anyway,
+/// otherwise a new stream. If no new stream is allowed, returns the stream that has received no
+/// step for the longest time.
 fn stream(last: &[usize], before: &[bool], most_streams: usize) -> usize {
     let streams = || last.iter().enumerate();
     let continued = streams().filter(|(_, step)| before[**step]).max_by_key(|(_, step)| **step);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use cudarc::driver::{CudaContext, DriverError, result};
 
-/// Eight bytes of the host's memory that do not move. The value that decides about a loop or a
-/// branch is copied here.
+/// Eight bytes of the host's memory that do not move. The GPU copies the value that decides about a
+/// loop or a branch to this memory.
 #[derive(Debug)]
 pub struct PinnedWord {
     address: *mut u8,
@@ -19,7 +19,7 @@ const BYTES: usize = 8;
 unsafe impl Send for PinnedWord {}
 
 impl PinnedWord {
-    /// Allocates the memory. Fails if the driver refuses.
+    /// Allocates the memory. Fails if the driver refuses the allocation.
     pub fn new(context: &Arc<CudaContext>) -> Result<PinnedWord, DriverError> {
         context.bind_to_thread()?;
         // SAFETY: the memory is written before it is read.

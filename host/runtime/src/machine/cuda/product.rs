@@ -103,7 +103,8 @@ impl LoadedProduct {
     }
 
     /// Computes the product. `left`, `right` and `to` are the addresses of the two operands and of
-    /// the result. The buffers at these addresses must have the sizes of the shapes.
+    /// the result. The buffers at these three addresses must have the sizes of the product's
+    /// shapes.
     pub fn run(&self, device: &Gpu, [left, right]: [CUdeviceptr; 2], to: CUdeviceptr) -> Result<(), RunError> {
         let (width, one) = (self.product.element.byte_size() as u64, one(self.product.element));
         let zero = [0u8; 16];
@@ -172,9 +173,9 @@ impl CublasMatrix {
     }
 }
 
-/// Describes a product as cuBLASLt does. For cuBLASLt all matrices are column-major, but the result
-/// of a product is row-major. So cuBLASLt computes the transposed product `[columns, steps] [steps,
-/// rows]`.
+/// Describes a product in the terms of cuBLASLt. For cuBLASLt all matrices are column-major, but
+/// the result of a product is row-major. So cuBLASLt computes the transposed product
+/// `[columns, steps] [steps, rows]`.
 #[derive(Clone, Debug)]
 struct CublasProduct {
     factors: [CublasMatrix; 2],
@@ -282,7 +283,7 @@ fn refused(error: CublasError) -> LoadError {
     LoadError::Device(format!("cuBLASLt refuses a product: {error}"))
 }
 
-/// An object of cuBLASLt, which is destroyed when it is dropped.
+/// Owns an object of cuBLASLt: the object is destroyed when this value is dropped.
 #[derive(Debug)]
 struct CublasObject<T: Copy> {
     raw: T,

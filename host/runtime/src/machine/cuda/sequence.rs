@@ -13,24 +13,26 @@ use crate::executable::DeviceStep;
 use crate::machine::frame::Frame;
 use crate::{KernelImage, RunError, Thunk};
 
-/// The sequences of a program, by the addresses and the numbers of their thunks.
+/// The sequences of a program. The key of a sequence is the address of its first thunk and the
+/// number of its thunks.
 #[derive(Debug, Default)]
 pub struct Sequences(Mutex<HashMap<(usize, usize), Sequence>>);
 
-/// A sequence of thunks that a GPU executes without the host. The order between two of its members
-/// is that of the sequence where they access the same memory, and open otherwise.
+/// A sequence of thunks that a GPU executes without the host. Thunks that access the same memory
+/// are executed in the order of the sequence. The order of other thunks is open.
 #[derive(Debug)]
 pub struct Sequence {
     key: (usize, usize),
     thunks: Vec<Thunk>,
-    /// The places of the thunks among streams. `None` if there are loops or branches, which only
-    /// graphs have.
+    /// The stream of each thunk, and the earlier thunks for which it waits. `None` if the sequence
+    /// contains loops or branches: only launches and copies are divided among streams.
     places: Option<Vec<Place>>,
     graph: Option<LoadedGraph>,
 }
 
 impl Sequences {
-    /// Takes a sequence out of the collection, or makes a new one. Also returns whether it is new.
+    /// Removes the sequence of these thunks from the collection, or creates a new sequence. Also
+    /// returns whether the sequence is new.
     pub fn take(&self, thunks: &[Thunk], kernels: &[LoadedFunction], streams: usize) -> (Sequence, bool) {
         let key = (thunks.as_ptr() as usize, thunks.len());
         let known = self.lock().remove(&key).filter(|known| known.thunks == thunks);
@@ -57,13 +59,13 @@ impl Sequence {
         Sequence { key, thunks: thunks.to_vec(), places, graph: None }
     }
 
-    /// Returns the places of the thunks among streams. Returns `None` if there are loops or
-    /// branches.
+    /// Returns the stream of each thunk, and the earlier thunks for which it waits. Returns `None`
+    /// if the sequence contains loops or branches.
     pub fn places(&self) -> Option<&[Place]> {
         self.places.as_deref()
     }
 
-    /// Returns the graph of the sequence. Builds it when it is needed for the first time.
+    /// Returns the graph of the sequence. The first call builds the graph.
     pub fn graph(
         &mut self,
         context: &Arc<CudaContext>,

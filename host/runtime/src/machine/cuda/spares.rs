@@ -5,11 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::CudaSlice;
 
-/// The most bytes of spare memory.
+/// Maximum number of bytes of spare memory.
 const MOST_BYTES: usize = 1 << 30;
 
-/// Memory that nothing uses. Executions and copies wait for their end before they give memory back,
-/// so the next user of the memory cannot disturb the last one.
+/// Memory that nothing uses. Executions and copies release memory only after they have ended, so
+/// the next user of the memory cannot disturb the previous user.
 #[derive(Debug, Default)]
 pub struct Spares(Mutex<State>);
 
@@ -17,7 +17,7 @@ pub struct Spares(Mutex<State>);
 struct State {
     /// Pieces by their sizes.
     pieces: BTreeMap<usize, Vec<CudaSlice<u8>>>,
-    /// The sum of the sizes.
+    /// The sum of the sizes of all spare pieces.
     bytes: usize,
 }
 
@@ -30,7 +30,7 @@ impl Spares {
         Some(piece)
     }
 
-    /// Keeps a piece, unless there is enough spare memory.
+    /// Keeps a piece. Frees the piece instead if the spare memory would exceed `MOST_BYTES`.
     pub fn keep(&self, piece: CudaSlice<u8>) {
         let mut state = self.lock();
         if state.bytes + piece.len() <= MOST_BYTES {
@@ -39,7 +39,7 @@ impl Spares {
         }
     }
 
-    /// Frees all spare memory. Returns whether there was any.
+    /// Frees all spare memory. Returns whether there was spare memory.
     pub fn clear(&self) -> bool {
         let state = std::mem::take(&mut *self.lock());
         state.bytes > 0

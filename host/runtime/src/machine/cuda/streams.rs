@@ -7,7 +7,8 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, result};
 
 use super::order::Place;
 
-/// Streams and events for executions. They are made when an execution first needs them.
+/// Streams and events for executions. Streams and events are created when an execution first needs
+/// them.
 #[derive(Debug)]
 pub struct Streams {
     context: Arc<CudaContext>,
@@ -20,18 +21,19 @@ pub struct Streams {
 pub struct Division<'d> {
     places: &'d [Place],
     streams: &'d [Arc<CudaStream>],
-    /// An event for each step, then one for each stream.
+    /// An event for each step, followed by an event for each stream.
     events: &'d [CudaEvent],
 }
 
 impl Streams {
-    /// Returns the streams of a GPU, of which `first` executes undivided work.
+    /// Returns the streams of a GPU. The stream `first` executes the work that is not divided among
+    /// streams.
     pub fn new(first: &Arc<CudaStream>) -> Streams {
         Streams { context: first.context().clone(), streams: vec![first.clone()], events: Vec::new() }
     }
 
-    /// Returns enough streams and events for the steps at these places. Fails if the driver cannot
-    /// make them.
+    /// Returns enough streams and events for steps that are divided as `places` states. Fails if
+    /// the driver cannot create a stream or an event.
     pub fn divided<'d>(&'d mut self, places: &'d [Place]) -> Result<Division<'d>, DriverError> {
         let streams = places.iter().map(|place| place.stream + 1).max().unwrap_or(1);
         while self.streams.len() < streams {
@@ -55,7 +57,8 @@ impl Division<'_> {
         others.iter().try_for_each(|other| wait(other.cu_stream(), event))
     }
 
-    /// Makes the stream of a step wait for the steps that come before it. Returns the stream.
+    /// Makes the stream of a step wait for the earlier steps for which the step must wait. Returns
+    /// the stream.
     pub fn before(&self, step: usize) -> Result<CUstream, DriverError> {
         let place = &self.places[step];
         let stream = self.streams[place.stream].cu_stream();
@@ -64,7 +67,7 @@ impl Division<'_> {
         Ok(stream)
     }
 
-    /// Notes that a step is started, for the steps of other streams that wait for it.
+    /// Records that a step was started, if a step of another stream waits for this step.
     pub fn after(&self, step: usize) -> Result<(), DriverError> {
         let place = &self.places[step];
         if !place.is_awaited {
@@ -73,7 +76,7 @@ impl Division<'_> {
         record(self.events[step].cu_event(), self.streams[place.stream].cu_stream())
     }
 
-    /// Makes the first stream wait for the work of all others.
+    /// Makes the first stream wait for the work of all other streams.
     pub fn end(&self) -> Result<(), DriverError> {
         (1..self.streams.len()).try_for_each(|number| {
             let event = self.event_of_stream(number);

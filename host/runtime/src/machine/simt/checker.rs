@@ -130,8 +130,8 @@ impl Checker {
         self.faults.add(SimulatorFault { kind, at: Event { site, ..self.now } });
     }
 
-    /// Checks that the kernel has written every element of its write-once outputs. Call this after
-    /// the whole grid has run.
+    /// Checks that the kernel has written every element of its write-once outputs. Call this
+    /// function after the whole grid has run.
     pub fn check_coverage(&mut self) {
         for memory in &self.memories {
             let to_be_covered = memory.rule == AccessRule { written: WriteLimit::Once, initialised: false };
@@ -151,8 +151,8 @@ impl Checker {
 impl WatchedMemory {
     /// Returns the memory of an argument. Returns `None` for an empty argument, because an empty
     /// buffer may start at any address. Returns `None` also if a later argument has the same
-    /// address. This is the case for a parameter whose buffer an in-place output reuses. Accesses
-    /// to the parameter and to the output then follow the rule of the output.
+    /// address: an in-place output may reuse the buffer of a parameter. Accesses to such a
+    /// parameter follow the rule of the output.
     fn argument(all: &[(&KernelArgument, u64)], number: usize) -> Option<WatchedMemory> {
         let (argument, start) = all[number];
         let later = all[number + 1..].iter().any(|&(other, place)| other.bytes > 0 && place == start);

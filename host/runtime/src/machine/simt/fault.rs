@@ -6,8 +6,8 @@ use fusebox_core::ir::MatrixProduct;
 
 use super::history::{AccessKind, Event};
 
-/// Maximum number of different faults that a report lists. If there are others, the report says
-/// "and more".
+/// Maximum number of different faults that a report lists. If there are more faults, the report
+/// says "and more".
 const MOST_LINES: usize = 8;
 
 /// A memory that a kernel accesses.
@@ -21,8 +21,8 @@ pub enum KernelMemory {
     Unknown,
 }
 
-/// The state of a thread that has not come to the barrier, shuffle or product at which another
-/// thread waits for it.
+/// The state of a thread that has not reached the barrier, shuffle or product at which another
+/// thread waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OtherThread {
     /// The thread with this number has ended.
@@ -110,7 +110,8 @@ impl FaultKind {
         }
     }
 
-    /// Returns the position in the code of the access with which an access conflicts.
+    /// Returns the position in the code of the earlier access, if the fault is a conflict of two
+    /// accesses.
     fn earlier_site(&self) -> Option<i32> {
         match self {
             FaultKind::WrittenTwice { earlier, .. } | FaultKind::Race { earlier, .. } => Some(earlier.site),

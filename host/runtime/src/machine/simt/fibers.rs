@@ -18,9 +18,9 @@ thread_local! {
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A stack that starts some bytes below the end of its memory. This number of bytes differs between
-/// the stacks of a warp. If all stacks started at the same offset in a page, they would evict each
-/// other from the cache.
+/// A stack that starts some bytes below the end of its memory. The stacks of a warp start at
+/// different distances from the end of their memory. If all stacks started at the same offset in a
+/// page, they would evict each other from the cache.
 struct StaggeredStack {
     stack: DefaultStack,
     bytes: usize,
@@ -39,8 +39,8 @@ unsafe impl Stack for StaggeredStack {
     }
 }
 
-/// A set of coroutines that all run the same function. This function runs one GPU thread after
-/// another.
+/// A set of coroutines that all run the same function. The common function runs one GPU thread
+/// after another.
 pub struct Fibers {
     all: Vec<Fiber>,
     /// Numbers of the coroutines that run no thread at this time.

@@ -1,10 +1,10 @@
 //! Records which threads have accessed each element of a memory, and detects data races.
 //!
-//! Two accesses are ordered if the same thread makes both accesses. They are also ordered if two
-//! threads of the same block make the accesses with a barrier between them. Accesses by different
-//! blocks are never ordered, although the simulator runs one block after the other. Two unordered
-//! accesses to the same element are a race if at least one access writes and at least one access is
-//! not atomic.
+//! Two accesses are ordered if the same thread makes both accesses. Accesses by two threads of the
+//! same block are ordered if there is a barrier between the accesses. Accesses by different blocks
+//! are never ordered, although the simulator runs one block after the other. Two unordered accesses
+//! to the same element are a race if at least one access writes and at least one access is not
+//! atomic.
 
 use crate::values::HostMemory;
 
@@ -94,13 +94,14 @@ impl Events {
 /// For each element of a memory, the accesses with which a later access may conflict. The history
 /// of an element holds reads by at most two threads and writes by at most two threads, one access
 /// per thread. Two threads suffice, because the thread of a later access differs from at least one
-/// of them.
+/// of the two threads.
 #[derive(Debug)]
 pub struct History {
     elements: usize,
     writes: [Events; 2],
     reads: [Events; 2],
-    /// Whether every block has a separate memory. Accesses of other blocks are then ignored.
+    /// Whether every block has a separate memory. If every block has a separate memory, the history
+    /// ignores accesses of other blocks.
     of_block: bool,
 }
 

@@ -2,8 +2,9 @@
 //! lane passes its words of the operands and its sums, and receives its new sums. In a product of
 //! tiles in shared memory, each thread reads the tiles and computes its sums.
 //!
-//! An element of a product is a sum of products of elements. The simulator adds them one after
-//! another, along the contracted dimension. A GPU may add them in another order, and round later.
+//! An element of a product is a sum of products of elements. The simulator adds the products of
+//! elements one after another, along the contracted dimension. A GPU may add the products of
+//! elements in another order, and round later.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -46,8 +47,8 @@ pub fn multiplied(product: MatrixProduct, lanes: &[Words]) -> Vec<Words> {
 }
 
 /// Unpacks a word into `elements`. The elements of a word are adjacent along the contracted
-/// dimension, and begin at index `step`. All of them are in row `line` of the left operand or in
-/// column `line` of the right operand.
+/// dimension, and begin at index `step`. All elements of a word are in row `line` of the left
+/// operand or in column `line` of the right operand.
 fn scatter(product: MatrixProduct, word: u64, [line, step]: [i64; 2], elements: &mut [u64]) {
     let bits = product.factor().bits();
     let mask = u64::MAX >> (64 - bits);

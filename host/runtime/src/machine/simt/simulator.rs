@@ -138,7 +138,7 @@ impl Simulator {
     }
 
     /// Returns the next thread of the running warp that has not started, and counts it as started.
-    /// Returns `None` if all have started.
+    /// Returns `None` if all threads of the warp have started.
     fn next_of_warp(&self) -> Option<usize> {
         let warp = &self.warps[self.warp.get()];
         let turn = self.started.get();
@@ -320,8 +320,8 @@ impl Simulator {
         self.wait(ThreadState::Barrier { site });
     }
 
-    /// Sends `word` to the lane whose number is smaller by `distance`. Returns the word that the
-    /// lane sends whose number is larger by `distance`. Kernels call this function.
+    /// Sends `word` to the lane whose number is smaller by `distance`. Returns the word of the lane
+    /// whose number is larger by `distance`. Kernels call this function.
     pub fn shuffle_down(&self, word: u64, distance: i32, site: i32) -> u64 {
         let thread = &self.threads[self.running.get()];
         thread.word.set(word);
@@ -348,14 +348,14 @@ impl Simulator {
         usize::try_from(number).ok().and_then(|number| sums.get(number).copied()).unwrap_or(0)
     }
 
-    /// Stops the grid after a fault. Kernels call this function, and it never returns to them.
+    /// Stops the grid after a fault. Kernels call this function, which never returns to the kernel.
     pub fn stop(&self) {
         self.stopped.set(true);
         self.wait(ThreadState::Ready);
     }
 
-    /// Returns the address of a tile. Allocates the tile at the first call with its number. Returns
-    /// `None` if memory is short. Kernels call this function.
+    /// Returns the address of a tile. Allocates the tile at the first call with the number of the
+    /// tile. Returns `None` if memory is short. Kernels call this function.
     pub fn tile(&self, number: i64, bytes: u64, element_bytes: u32) -> Option<*mut u8> {
         let mut tiles = self.tiles.borrow_mut();
         if let Some(tile) = tiles.iter().find(|tile| tile.number == number) {

@@ -10,12 +10,10 @@ use super::fault::KernelMemory;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchReads {
     pub kernel: String,
-    /// For each parameter, the indices of the elements that the kernel has read, in row-major order
-    /// of the array.
+    /// For each parameter, the row-major indices of the elements that the kernel has read.
     pub parameters: Vec<BTreeSet<u64>>,
-    /// For each output, the indices of the elements that the kernel has read, in row-major order of
-    /// the array. The kernel may have read values from before the launch, or values that it has
-    /// written.
+    /// For each output, the row-major indices of the elements that the kernel has read. The kernel
+    /// may have read values from before the launch, or values that it has written.
     pub outputs: Vec<BTreeSet<u64>>,
     /// Number of reads of elements. If an element is read several times, each read counts.
     pub count: u64,

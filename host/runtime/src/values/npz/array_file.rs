@@ -10,7 +10,7 @@ use super::header::Header;
 use crate::values::notation::sizes;
 
 /// Reads the data that follows a header. The header must have the element type and the dimensions
-/// of `shape`. A dynamic dimension may be smaller than in `shape`.
+/// of `shape`. Along a dynamic dimension, the array may be smaller than `shape` states.
 pub(super) fn read(source: &mut impl Read, header: &Header, shape: &ArrayShape) -> Result<ArrayLiteral, NpzFault> {
     dtype::check(&header.descriptor, shape.element_type)?;
     let found: Result<Vec<i64>, _> = header.dims.iter().map(|&size| i64::try_from(size)).collect();

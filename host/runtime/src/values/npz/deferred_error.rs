@@ -2,10 +2,10 @@
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-/// A writer that reports no error before [`DeferredErrorWriter::finish`]. After a failed write, it
-/// discards all further data. The archive writer of the crate zip needs a writer that reports no
-/// errors. After a write error, the destructor of the archive writer would continue from an
-/// unexpected state.
+/// A writer that reports no error before [`DeferredErrorWriter::finish`]. After a failed write, the
+/// writer discards all further data. The archive writer of the crate zip needs a writer that
+/// reports no errors. After a write error, the destructor of the archive writer would continue from
+/// an unexpected state.
 pub(super) struct DeferredErrorWriter<W> {
     inner: W,
     error: Option<io::Error>,

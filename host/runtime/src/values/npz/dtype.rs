@@ -37,7 +37,7 @@ pub(super) fn check(found: &str, ty: ElementType) -> Result<(), NpzFault> {
     Err(NpzFault::Type { found: found.into(), wanted, element_type: ty.to_string(), hint })
 }
 
-/// Converts an element of one byte to the form of literals. A `pred` becomes 0 or 1. An integer
+/// Converts an element of one byte to an element of a literal. A `pred` becomes 0 or 1. An integer
 /// narrower than a byte is extended to the whole byte.
 pub(super) fn canonical(ty: ElementType, byte: u8) -> u8 {
     let bits = ty.bits();

@@ -25,7 +25,7 @@ impl NpzError {
 }
 
 /// Returns the start of the error message, which names the file and the array. Returns an empty
-/// text for a [`ReadError`], which already names the file.
+/// text for a [`ReadError`], whose message already names the file.
 fn place(path: &Path, array: Option<usize>, fault: &NpzFault) -> String {
     match (fault, array) {
         (NpzFault::Read(_), _) => String::new(),

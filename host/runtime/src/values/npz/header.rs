@@ -25,7 +25,7 @@ fn damaged(what: impl Into<String>) -> NpzFault {
     NpzFault::Header(what.into())
 }
 
-/// Reads the header. `source` is then at the start of the data.
+/// Reads the header. After the call, `source` is at the start of the data.
 pub(super) fn read(source: &mut impl Read) -> Result<Header, NpzFault> {
     let mut start = [0u8; 8];
     read_exactly(source, &mut start)?;

@@ -23,8 +23,8 @@ pub use error::{NpzError, NpzFault};
 /// Reads the values of the parameters from a file: one literal per parameter.
 ///
 /// # Errors
-/// If the file cannot be read, or if its arrays and the array leaves of the parameters differ in
-/// number, type or dimensions.
+/// Fails if the file cannot be read, or if its arrays and the array leaves of the parameters differ
+/// in number, type or dimensions.
 pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, NpzError> {
     let located = |fault: NpzFault| NpzError::new(path, None, fault);
     // Accept a file of any size, because memory is allocated only for the arrays of the parameters.
@@ -39,7 +39,8 @@ pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, Np
 /// Reads the sizes of the dimensions of all arrays in a file, in order.
 ///
 /// # Errors
-/// If the file cannot be read, or its arrays have other names than `arr_0`, `arr_1` and so on.
+/// Fails if the file cannot be read, or if its arrays have other names than `arr_0`, `arr_1` and so
+/// on.
 pub fn read_sizes(path: &Path) -> Result<Vec<Vec<i64>>, NpzError> {
     let located = |fault: NpzFault| NpzError::new(path, None, fault);
     let file = fusebox_files::open(path, SizeLimit::none()).map_err(|error| located(error.into()))?;
@@ -57,7 +58,7 @@ pub fn read_sizes(path: &Path) -> Result<Vec<Vec<i64>>, NpzError> {
 /// Writes the array leaves of a result to a file. Tokens are not written.
 ///
 /// # Errors
-/// If the file cannot be written. If the file existed before, its content is then unchanged.
+/// Fails if the file cannot be written. If the write fails, an existing file is unchanged.
 pub fn write_outputs(path: &Path, result: &Literal) -> Result<(), WriteError> {
     fusebox_files::replace(path, |file| write_archive(BufWriter::new(file), result))
 }

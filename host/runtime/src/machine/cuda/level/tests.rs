@@ -41,7 +41,7 @@ fn a_loop_decides_before_and_at_the_end_of_its_body() {
     );
 }
 
-/// Returns a loop that exchanges two arrays as often as stated.
+/// Returns a loop of `number` iterations, each of which copies one array to another and back.
 fn counted(number: u64) -> Thunk {
     let condition = vec![Thunk::Copy { from: pred(1), to: pred(2) }];
     let (name, body) = ("loop".into(), vec![copy(3, 4), copy(4, 3)]);
