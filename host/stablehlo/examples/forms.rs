@@ -1,4 +1,4 @@
-//! Converts programs between their forms, and compares forms of one program.
+//! Exports HLO programs as StableHLO text, and compares several StableHLO files of one program.
 //! `testing/jax/artifacts.py` runs this program.
 //!
 //! ```text
@@ -59,8 +59,9 @@ fn compare_all() -> Result<(), String> {
     Ok(())
 }
 
-/// Returns `equal`, or how the programs in the files differ. JAX merges equal constants when it
-/// writes artifacts, so that programs which differ only in such details are `equivalent`.
+/// Returns `equal`, or how the programs in the files differ. Programs that differ only in
+/// irrelevant details are `equivalent`: for example, JAX merges equal constants when it writes
+/// artifacts.
 fn compare(files: &[&str]) -> String {
     let modules = files.iter().map(|file| Ok((file, module(file)?))).collect::<Result<Vec<_>, String>>();
     let modules = match modules {
@@ -95,8 +96,8 @@ fn module(file: &str) -> Result<Module, String> {
     Ok(module)
 }
 
-/// Returns the text of a module with numbers for the names of instructions and computations, and
-/// without metadata.
+/// Returns the text of a module without metadata. Numbers replace the names of instructions and
+/// computations.
 fn text(module: &Module) -> String {
     let mut module = module.clone();
     module.clear_source();

@@ -4,7 +4,7 @@
 use crate::StablehloError;
 use crate::bytecode::is_bytecode;
 
-/// Position of the program among the table's fields.
+/// Number of the table's field that contains the program.
 const PROGRAM: usize = 13;
 
 /// Returns the portable artifact in a file that `jax.export` wrote. Returns `None` for any other
@@ -17,7 +17,7 @@ pub fn artifact_in_export(bytes: &[u8]) -> Option<&[u8]> {
 /// Returns the portable artifact in a file that `jax.export` wrote.
 ///
 /// # Errors
-/// The bytes are not such a file.
+/// Fails if the bytes are not a file of `jax.export`, or contain no program.
 pub fn read_export<'b>(bytes: &'b [u8], file: &str) -> Result<&'b [u8], StablehloError> {
     artifact_in_export(bytes).ok_or_else(|| StablehloError::Damaged {
         file: file.to_owned(),
@@ -26,7 +26,7 @@ pub fn read_export<'b>(bytes: &'b [u8], file: &str) -> Result<&'b [u8], Stablehl
     })
 }
 
-/// Returns the program in the table at this position.
+/// Returns the bytes of the program in the table at the position `table`.
 fn artifact(bytes: &[u8], table: usize) -> Option<&[u8]> {
     let to_fields = i32::from_le_bytes(at(bytes, table)?);
     let fields = usize::try_from(i64::try_from(table).ok()? - i64::from(to_fields)).ok()?;

@@ -1,11 +1,12 @@
-//! Reads StableHLO and converts it to HLO, and the reverse.
+//! Reads StableHLO and converts it to HLO. Also converts HLO to StableHLO and prints it.
 //!
 //! ```text
 //! file of jax.export ──jax_export──> portable artifact ──bytecode──> Program ──import──> HLO module
 //!                                                  text <──text, print──> Program <──export── HLO module
 //! ```
 //!
-//! StableHLO is the form of programs that JAX passes to compilers. The crate links no MLIR.
+//! StableHLO is the language in which JAX passes programs to compilers. The crate does not link
+//! MLIR.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A StableHLO program as a tree of operations. All readers produce this tree.
+//! A StableHLO program as a tree of operations. All readers of StableHLO produce a [`Program`].
 //!
 //! Names of operations and attributes are those of StableHLO without version numbers: the reader of
 //! portable artifacts reads `vhlo.dot_general_v2` as `dot_general`. Names of operations of other
@@ -73,7 +73,7 @@ pub enum Type {
         inputs: Arc<[Type]>,
         results: Arc<[Type]>,
     },
-    /// No type, as the value of an optional attribute.
+    /// The type `none`, as the value of an optional attribute that is absent.
     None,
     /// A type that fusebox does not support.
     Unsupported(Arc<str>),
@@ -96,8 +96,8 @@ pub enum Attribute {
     Dictionary(Arc<[(Arc<str>, Attribute)]>),
     /// A constant array. If all elements are equal, the constant stores only one element.
     Array(Arc<Constant>),
-    /// An alias of an output with an operand: positions in the output, the operand, positions in
-    /// the operand.
+    /// An output that shares memory with an operand: tuple indices in the output, the number of the
+    /// operand, tuple indices in the operand.
     OutputAlias {
         output: Vec<i64>,
         operand: i64,
@@ -121,13 +121,13 @@ pub struct Constant {
 pub struct Sharding {
     /// Kind of the attribute, such as `mesh`.
     pub kind: &'static str,
-    /// The components that are attributes.
+    /// The components of the sharding attribute that are attributes themselves.
     pub parts: Vec<Attribute>,
-    /// The components that are numbers.
+    /// The components of the sharding attribute that are numbers.
     pub numbers: Vec<i64>,
 }
 
-/// Place in the user's program. Locations are shared by operations.
+/// Place in the user's program. Several operations may share a location.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Location(pub Option<Arc<Place>>);
 
@@ -189,7 +189,7 @@ impl Attribute {
 }
 
 impl Location {
-    /// A location without a place.
+    /// The location of an operation that comes from an unknown place in the user's program.
     pub const UNKNOWN: Location = Location(None);
 }
 

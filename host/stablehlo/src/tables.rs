@@ -1,16 +1,19 @@
-//! Names of operations, attributes and types. Readers and the printer of text share these tables.
+//! Names of operations, attributes and types. The readers and the text printer use the same tables
+//! of names.
 
 use fusebox_core::hlo::ElementType;
 
-/// Names of operations in text, each with the name in a program. All other operations of StableHLO
-/// have the prefix [`DIALECT`] in text, and none in a program.
+/// Pairs of names of an operation: its name in text, and its name in a
+/// [`Program`](crate::program::Program). Operations of StableHLO that this table omits have the
+/// prefix [`DIALECT`] in text, and no prefix in a program.
 const OPERATIONS: &[(&str, &str)] = &[("func.call", "call"), ("func.func", "func"), ("func.return", "return")];
-/// The name of the outermost operation in the syntax that JAX prints, and in a program.
+/// The two names of the outermost operation: in the syntax that JAX prints, and in a program.
 const MODULE: (&str, &str) = ("module", "builtin.module");
 
 const DIALECT: &str = "stablehlo.";
 
-/// Returns the name of an operation in a program: StableHLO's without the dialect.
+/// Returns the name that an operation has in a program: for operations of StableHLO, the name
+/// without the dialect.
 pub(crate) fn name_in_program(name: &str) -> &str {
     if name == MODULE.0 {
         return MODULE.1;
@@ -19,8 +22,8 @@ pub(crate) fn name_in_program(name: &str) -> &str {
     known.map_or_else(|| name.strip_prefix(DIALECT).unwrap_or(name), |(_, own)| own)
 }
 
-/// Returns the name of an operation in text, with its dialect. A function and any other region end
-/// with different operations.
+/// Returns the name of an operation in text, with its dialect. The last operation of a function is
+/// `func.return`, and that of any other region is `stablehlo.return`.
 pub(crate) fn name_in_text(name: &str, is_in_function: bool) -> String {
     let known = OPERATIONS.iter().find(|(_, own)| *own == name).filter(|_| name != "return" || is_in_function);
     match known {
@@ -30,8 +33,8 @@ pub(crate) fn name_in_text(name: &str, is_in_function: bool) -> String {
     }
 }
 
-/// An attribute that consists of other attributes, such as the dimension numbers of a product. A
-/// program contains only the parts, like a portable artifact.
+/// An attribute that consists of other attributes, such as the dimension numbers of a product. In
+/// programs and in portable artifacts, the parts of a group are separate attributes.
 pub(crate) struct Group {
     /// The operations that have the attribute.
     pub operations: &'static [&'static str],
@@ -43,7 +46,7 @@ pub(crate) struct Group {
     pub parts: &'static [&'static str],
 }
 
-/// The groups of all operations.
+/// All attributes of operations that consist of other attributes.
 pub(crate) const GROUPS: &[Group] = &[
     Group {
         operations: &["dot_general"],
@@ -111,10 +114,11 @@ pub(crate) const GROUPS: &[Group] = &[
     },
 ];
 
-/// The part of a channel that a program contains.
+/// The attribute that contains a channel in text, and the attribute that contains the channel's
+/// number in a program.
 pub(crate) const CHANNEL: (&str, &str) = ("channel_handle", "channel_id");
 
-/// Dimension numbers of a convolution. For each array: its name, the roles of its two dimensions
+/// Dimension numbers of a convolution. For each array: its name, the letters of its two dimensions
 /// that are not spatial, and the attributes that contain these two dimensions.
 pub(crate) const CONVOLVED: [(&str, [&str; 2], [&str; 2]); 3] = [
     ("input", ["b", "f"], ["input_batch_dimension", "input_feature_dimension"]),
@@ -140,9 +144,9 @@ pub(crate) enum Form {
     Layouts,
     /// `#stablehlo<fft_type RFFT>`, with the name of the type.
     Enum(&'static str),
-    /// A list of names from a fixed list.
+    /// A list whose elements have the form `Enum`, with the name of their type.
     Enums(&'static str),
-    /// As the value itself says.
+    /// The form that follows from the value alone, independent of the attribute's name.
     Own,
 }
 
@@ -183,7 +187,8 @@ pub(crate) fn form(attribute: &str) -> Form {
     }
 }
 
-/// The versions of the interface to functions outside of the program, by their numbers.
+/// Names of the versions of the interface by which custom calls call functions. The position of a
+/// name is the number of the version.
 pub(crate) const API_VERSIONS: &[&str] = &[
     "API_VERSION_UNSPECIFIED",
     "API_VERSION_ORIGINAL",
@@ -192,7 +197,7 @@ pub(crate) const API_VERSIONS: &[&str] = &[
     "API_VERSION_TYPED_FFI",
 ];
 
-/// Returns MLIR's name of an element type: `s32` is `i32`, `f8e5m2` is `f8E5M2`. `None` for
+/// Returns MLIR's name of an element type: `s32` is `i32`, `f8e5m2` is `f8E5M2`. Returns `None` for
 /// integers of one bit, which StableHLO lacks.
 pub(crate) fn element_name(element: ElementType) -> Option<String> {
     let name = element.name();

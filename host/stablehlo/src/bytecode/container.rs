@@ -19,7 +19,7 @@ pub(super) struct Container<'a> {
     pub operations: Vec<OperationName>,
     pub attributes: Vec<Entry<'a>>,
     pub types: Vec<Entry<'a>>,
-    /// Properties of operations, one range for each set of values.
+    /// For each set of properties of an operation, the bytes that encode the set.
     pub properties: Vec<Cursor<'a>>,
     pub body: Cursor<'a>,
 }
@@ -33,15 +33,15 @@ pub(super) struct OperationName {
     pub is_registered: bool,
 }
 
-/// Stored form of an attribute or a type.
+/// An attribute or a type, as the artifact stores it.
 pub(super) struct Entry<'a> {
     pub dialect: Arc<str>,
-    /// Whether the dialect defines the encoding. Otherwise the entry is text.
+    /// Whether the dialect defines the encoding. Otherwise the artifact stores the entry as text.
     pub is_encoded: bool,
     pub bytes: Cursor<'a>,
 }
 
-/// Numbers of the sections.
+/// The ids of the sections.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     Strings = 0,

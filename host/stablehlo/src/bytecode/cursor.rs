@@ -100,14 +100,15 @@ impl<'a> Cursor<'a> {
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// Reads a number and a flag in its lowest bit.
+    /// Reads a number whose lowest bit is a flag. Returns the number without the flag, and the
+    /// flag.
     pub(super) fn flagged(&mut self) -> Read<(u64, bool)> {
         let value = self.number()?;
         Ok((value >> 1, value & 1 == 1))
     }
 
-    /// Reads the number of the items that follow. Each item takes at least `bytes` bytes, so that a
-    /// damaged count cannot reserve much memory.
+    /// Reads the number of the items that follow, each of at least `bytes` bytes. Fails if fewer
+    /// bytes follow, so that a damaged count cannot reserve much memory.
     pub(super) fn count_of(&mut self, bytes: usize) -> Read<usize> {
         let count = self.number()?;
         self.checked_count(count, bytes)
@@ -144,7 +145,7 @@ impl<'a> Cursor<'a> {
         self.list(Cursor::signed)
     }
 
-    /// Checks that nothing is left to read.
+    /// Checks that the cursor has read all its bytes.
     pub(super) fn finish(&self, content: &str) -> Read<()> {
         if self.is_empty() { Ok(()) } else { Err(self.error(format!("{} bytes follow {content}", self.remaining()))) }
     }

@@ -10,8 +10,8 @@ use super::container::{Container, Entry};
 use super::cursor::{Cursor, Read};
 use crate::program::{Attribute, Location, Place, Type};
 
-/// Attributes contain attributes, and types contain types. Artifacts with a deeper nesting are
-/// refused, so that decoding needs a bounded stack.
+/// Maximum nesting depth of attributes in attributes, and of types in types. The reader refuses
+/// artifacts with a deeper nesting, so that decoding needs a bounded stack.
 const MAX_DEPTH: usize = 64;
 
 /// Attributes, types and locations of an artifact.
@@ -23,8 +23,9 @@ pub(super) struct Entities<'c, 'a> {
     locations: RefCell<Vec<Option<Location>>>,
 }
 
-/// The decoders of each dialect. Attributes contain attributes of any dialect, so the decoders of a
-/// dialect use the entities, which get all decoders as values.
+/// The decoders of each dialect. An attribute may contain attributes of any dialect. So each
+/// decoder decodes nested attributes through [`Entities`], which holds the decoders of all
+/// dialects.
 pub(super) struct Dialects {
     pub attributes: &'static [(&'static str, Decode<Attribute>)],
     pub types: &'static [(&'static str, Decode<Type>)],
@@ -34,7 +35,7 @@ pub(super) struct Dialects {
 /// Decodes an attribute, a type or a location of one dialect.
 pub(super) type Decode<T> = fn(Decoder, &mut Cursor) -> Read<T>;
 
-/// The entities, and the current depth of nested decoding.
+/// The attributes, types and locations of an artifact, and the current depth of nested decoding.
 #[derive(Clone, Copy)]
 pub(super) struct Decoder<'d, 'c, 'a> {
     entities: &'d Entities<'c, 'a>,
@@ -70,7 +71,7 @@ impl<'d, 'c, 'a> Decoder<'d, 'c, 'a> {
         self.attribute_at(cursor, index)
     }
 
-    /// Returns the attribute with an index that was read before.
+    /// Returns the attribute with an index that the caller has read.
     pub(super) fn attribute_at(&self, cursor: &Cursor, index: u64) -> Read<Attribute> {
         let index = cursor.checked_index(index, self.entities.container.attributes.len(), "attributes")?;
         if let Some(known) = &self.entities.attributes.borrow()[index] {
@@ -107,7 +108,7 @@ impl<'d, 'c, 'a> Decoder<'d, 'c, 'a> {
         self.type_at(cursor, index)
     }
 
-    /// Returns the type with an index that was read before.
+    /// Returns the type with an index that the caller has read.
     pub(super) fn type_at(&self, cursor: &Cursor, index: u64) -> Read<Type> {
         let index = cursor.checked_index(index, self.entities.container.types.len(), "types")?;
         if let Some(known) = &self.entities.types.borrow()[index] {

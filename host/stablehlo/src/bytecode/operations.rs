@@ -1,8 +1,8 @@
 //! The operations of an artifact.
 //!
 //! Numbers identify values. The values of an isolated region are numbered from zero. In any other
-//! region, the numbers continue those of the enclosing region; later regions use the same numbers
-//! again.
+//! region, the numbers continue the numbers of the enclosing region. Later regions use the numbers
+//! of an ended region again.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use super::entities::{Decoder, Dialects, Entities};
 use super::operation_table::attributes_of;
 use crate::program::{Attribute, Block, Operation, Region, Type, ValueId};
 
-/// Artifacts with regions in a deeper nesting are refused, so that reading needs a bounded stack.
+/// Maximum nesting depth of regions. The reader refuses artifacts with a deeper nesting, so that
+/// reading needs a bounded stack.
 const MAX_DEPTH: usize = 64;
 
 // Parts of an operation that follow, as bits of its mask.
@@ -28,13 +29,13 @@ const HAS_PROPERTIES: u8 = 64;
 pub(super) struct Reader<'c, 'a> {
     container: &'c Container<'a>,
     entities: Entities<'c, 'a>,
-    /// Names of operations in a program, by the number of the operation's name. `None` until the
-    /// first operation with this name has been read.
+    /// The names of operations in the program. The index is the number of the name in the artifact.
+    /// `None` until the first operation with this name has been read.
     names: Vec<Option<Name>>,
     /// Types of all values.
     pub values: Vec<Type>,
-    /// The values of the regions around the current position, by their numbers. `None` for a value
-    /// that is defined later.
+    /// The values of the regions around the current position. The index is the number of the value.
+    /// `None` for a value that a later operation defines.
     visible: Vec<Option<ValueId>>,
     depth: usize,
 }

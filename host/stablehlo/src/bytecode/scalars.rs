@@ -8,7 +8,7 @@ use super::cursor::{Cursor, Read};
 use super::entities::Decoder;
 use crate::program::{Attribute, Constant, Type};
 
-/// The size that stands for an unknown size.
+/// The number that encodes an unknown size.
 const DYNAMIC: i64 = i64::MIN;
 /// Largest number of elements of an array. A larger array does not fit in any memory, and its size
 /// in bytes may overflow.
@@ -29,7 +29,7 @@ pub(super) fn dimensions(cursor: &mut Cursor) -> Read<Vec<Option<i64>>> {
     sizes.into_iter().map(&mut checked).collect()
 }
 
-/// Returns the type of an array, given its element type or the name of an unsupported one.
+/// Returns the type of an array, given its element type or the name of an unsupported element type.
 pub(super) fn array(element: Result<ElementType, Arc<str>>, dims: Vec<Option<i64>>) -> Type {
     match element {
         Ok(element) => Type::Array { element, dims },
@@ -98,7 +98,7 @@ pub(super) fn constant(decoder: Decoder, cursor: &mut Cursor) -> Read<Attribute>
         .ok_or_else(|| cursor.error(format!("{size} bytes for {count} elements of {}", element.name())))
 }
 
-/// Reads a list of numbers with the type of its elements.
+/// Reads an element type, and then a list of numbers of this type.
 pub(super) fn dense_list(decoder: Decoder, cursor: &mut Cursor) -> Read<Attribute> {
     let element = decoder.element(cursor)?;
     let (count, size) = (cursor.number()?, cursor.count_of(1)?);
@@ -113,8 +113,8 @@ pub(super) fn dense_list(decoder: Decoder, cursor: &mut Cursor) -> Read<Attribut
     Ok(Attribute::Array(Arc::new(Constant { dims: constant.dims.clone(), elements: constant })))
 }
 
-/// Returns a constant, if its elements are complete. A constant of one element, or of no elements,
-/// may have one element more than its dimensions need.
+/// Returns a constant, or `None` if the number of stored elements is wrong. A single stored element
+/// stands for any number of equal elements, including zero elements.
 fn literal(element: ElementType, elements: Option<Vec<u8>>, dims: Vec<i64>, count: usize) -> Option<Constant> {
     let data = elements?;
     let size = element.byte_size();
@@ -127,14 +127,14 @@ fn literal(element: ElementType, elements: Option<Vec<u8>>, dims: Vec<i64>, coun
     own.ok().map(|elements| Constant { elements, dims })
 }
 
-/// Extends integers of few bits, one per byte, by their sign.
+/// Sign-extends integers that are narrower than a byte. Each byte holds one integer.
 fn sign_extended(data: &[u8], bits: u32) -> Vec<u8> {
     let unused = 8 - bits;
     data.iter().map(|&byte| ((byte << unused) as i8 >> unused) as u8).collect()
 }
 
-/// Unpacks predicates to one byte each. Eight predicates are packed into a byte, the first into its
-/// lowest bit. One byte of equal bits stands for any number of equal predicates.
+/// Unpacks predicates to one byte each. Eight predicates are packed into a byte, the first
+/// predicate into the lowest bit. One byte of equal bits stands for any number of equal predicates.
 fn predicates(data: &[u8], count: usize) -> Option<Vec<u8>> {
     match *data {
         [0xFF] if count != 1 => Some(vec![1]),

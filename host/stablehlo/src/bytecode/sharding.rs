@@ -8,7 +8,7 @@ use super::cursor::{Cursor, Read};
 use super::entities::Decoder;
 use crate::program::{Attribute, Sharding};
 
-/// One part of an attribute.
+/// The encoding of one part of an attribute.
 #[derive(Clone, Copy)]
 enum Part {
     /// An attribute.
@@ -22,7 +22,8 @@ enum Part {
     Byte,
 }
 
-/// The parts of each kind of attribute, by code.
+/// For each kind of attribute, its name and the encodings of its parts. The index is the code of
+/// the kind.
 const FORMS: &[(&str, &[Part])] = &[
     ("manual axes", &[List]),
     ("axis", &[Text, Number]),

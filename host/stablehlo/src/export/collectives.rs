@@ -8,7 +8,8 @@ use super::push::{matrix, push};
 use super::{Exported, control};
 use crate::program::{Attribute, Region, ValueId};
 
-/// Adds a collective operation. HLO keeps the attributes of these operations as text.
+/// Adds a collective operation. HLO instructions hold the attributes of collective operations as
+/// text.
 pub(super) fn collective<'m>(
     exporter: &mut Exporter<'m>,
     instruction: &'m Instruction,
@@ -78,7 +79,7 @@ fn rows(text: &str) -> Option<Vec<Vec<i64>>> {
     inner.split("},{").map(row).collect()
 }
 
-/// Returns rows as a matrix. Short rows end with -1.
+/// Returns rows as a matrix. Fills short rows up with -1.
 fn padded(mut rows: Vec<Vec<i64>>, columns: usize) -> Attribute {
     rows.iter_mut().for_each(|row| row.resize(columns, -1));
     matrix(rows, columns)

@@ -44,7 +44,7 @@ pub(super) fn applied(exporter: &mut Exporter, id: ComputationId) -> Exported<Re
     )
 }
 
-/// Adds a loop. The state of the loop consists of the leaves of HLO's tuple.
+/// Adds a loop. The loop-carried values are the leaves of the tuple that HLO's loop carries.
 fn while_loop<'m>(
     exporter: &mut Exporter<'m>,
     instruction: &'m Instruction,
@@ -67,7 +67,7 @@ fn while_loop<'m>(
     Ok(Held::of_leaves(shape, &mut results.into_iter()))
 }
 
-/// Adds branches. Their regions have no arguments, and use the operands directly.
+/// Adds branches. The regions of the branches have no arguments, and use the operands directly.
 fn conditional<'m>(
     exporter: &mut Exporter<'m>,
     instruction: &'m Instruction,

@@ -10,9 +10,9 @@ use crate::program::{Attribute, Constant, ValueId};
 use crate::tables::API_VERSIONS;
 use crate::text::read_attribute;
 
-/// The version that HLO text omits.
+/// The API version that HLO text omits.
 const USUAL_VERSION: &str = "API_VERSION_ORIGINAL";
-/// The version whose configuration is a dictionary.
+/// The API version whose configuration is a dictionary.
 const TYPED_VERSION: &str = "API_VERSION_TYPED_FFI";
 
 /// Adds a call of a function that the program does not contain.
@@ -86,7 +86,7 @@ fn result_layouts(exporter: &Exporter, shape: &Shape) -> Exported<Attribute> {
     }
 }
 
-/// Reads aliases in the form of HLO text: `{{0}: (1, {}), {1}: (2, {})}`.
+/// Reads aliases from HLO's text, for example `{{0}: (1, {}), {1}: (2, {})}`.
 fn aliases(text: &str) -> Option<Vec<Attribute>> {
     let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
     let list = |text: &str| {

@@ -1,4 +1,5 @@
-//! The conversion of a module: values, operations and blocks, and places in errors.
+//! Holds the state of the conversion of a module: the values, the operations of the current block,
+//! and the location for errors.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use crate::StablehloError;
 use crate::program::{Attribute, Block, Location, Operation, Place, Region, Type, ValueId};
 use crate::tables::element_name;
 
-/// Regions in a deeper nesting are refused, as readers refuse them.
+/// Maximum nesting depth of regions. The exporter refuses a deeper nesting, as readers do.
 const MAX_DEPTH: usize = 60;
 /// Largest number of operations. A computation with several users becomes several regions, so that
 /// small modules may become large programs.
@@ -39,9 +40,9 @@ pub(super) struct Exporter<'m> {
     count: usize,
 }
 
-/// Adds the operations of an instruction, whose operands have these results. Some operations
-/// contain blocks, so the code of these operations uses the exporter, which gets the code of all
-/// operations as a value.
+/// Adds the operations of an instruction, given the results of its operands. An instruction may
+/// call computations, whose conversion needs the code for all instructions. So the exporter holds
+/// this code as a function pointer.
 pub(super) type Convert<'m> = fn(&mut Exporter<'m>, &'m Instruction, &[Held]) -> Exported<Held>;
 
 impl<'m> Exporter<'m> {
@@ -59,7 +60,7 @@ impl<'m> Exporter<'m> {
         }
     }
 
-    /// Returns an error at the current instruction.
+    /// Returns an error that names the instruction that is being converted.
     pub(super) fn refused<T>(&self, message: impl Into<String>) -> Exported<T> {
         let Some((instruction, _)) = self.current else {
             return Err(StablehloError::Inexpressible(Diagnostic {
@@ -147,8 +148,8 @@ impl<'m> Exporter<'m> {
     }
 
     /// Returns the region that computes a computation. `arguments` are the types of the block's
-    /// arguments. `parameters` returns the results of the computation's parameters, given these
-    /// arguments. `results` returns the values that the region returns.
+    /// arguments. `parameters` returns the values of the computation's parameters, given the
+    /// arguments of the block. `results` returns the values that the region returns.
     pub(super) fn region(
         &mut self,
         computation: &'m Computation,
@@ -251,7 +252,7 @@ fn place(of: Place) -> Location {
     Location(Some(Arc::new(of)))
 }
 
-/// Returns the line that metadata name, directly or as a stack frame.
+/// Returns the line of the user's program that the metadata states, directly or as a stack frame.
 fn file(module: &Module, metadata: &Metadata) -> Option<Place> {
     if !metadata.source_file.is_empty() {
         let name = metadata.source_file.as_str().into();

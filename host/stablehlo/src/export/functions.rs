@@ -63,7 +63,7 @@ fn frontend_attributes(module: &Module) -> Option<Attribute> {
     Some(Attribute::Dictionary(entries.collect()))
 }
 
-/// Splits HLO's text `{name=value, …}` at the commas that are in no brackets and no quotes.
+/// Splits HLO's text `{name=value, …}` at the commas outside of brackets and quotes.
 fn entries(value: &str) -> Option<Vec<(&str, &str)>> {
     let inner = value.trim().strip_prefix('{')?.strip_suffix('}')?;
     let (mut parts, mut start, mut depth, mut is_quoted) = (Vec::new(), 0, 0, false);
@@ -85,7 +85,8 @@ fn entries(value: &str) -> Option<Vec<(&str, &str)>> {
     parts.map(|part| part.split_once('=').map(|(name, value)| (name.trim(), value.trim()))).collect()
 }
 
-/// Returns names for the computations that become functions: those that are called by name.
+/// Returns names for the computations that become functions: the computations that a `call` or a
+/// custom call names.
 fn names(module: &Module) -> HashMap<ComputationId, Arc<str>> {
     let instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
     let called = instructions.flat_map(|instruction| match &instruction.op {
@@ -106,7 +107,8 @@ fn names(module: &Module) -> HashMap<ComputationId, Arc<str>> {
     names
 }
 
-/// Returns the function for the entry. Its arguments state which results may take their memory.
+/// Returns the function for the entry. An attribute of an argument states which result may reuse
+/// the memory of the argument.
 fn main(exporter: &mut Exporter, entry: ComputationId) -> Exported<Operation> {
     let module = exporter.module;
     let computation = module.computation(entry);

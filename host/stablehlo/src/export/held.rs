@@ -9,13 +9,14 @@ use crate::program::ValueId;
 /// The result of an instruction: a value, or the elements of a tuple.
 #[derive(Clone, Debug)]
 pub(super) enum Held {
-    /// A value. Its type may be a tuple.
+    /// A value. The type of the value may be a tuple.
     One(ValueId),
     Elements(Arc<[Held]>),
 }
 
 impl Held {
-    /// Returns the only value, or the elements of a tuple.
+    /// Returns the result of an instruction, given the results of its operation: the only value, or
+    /// the elements of a tuple.
     pub(super) fn of_results(shape: &Shape, results: &[ValueId]) -> Held {
         match (shape, results) {
             (Shape::Tuple(elements), [single]) if elements.len() == 1 => Held::One(*single),

@@ -12,8 +12,9 @@
 //! ```
 //!
 //! The conversion is the reverse of [`to_hlo`](crate::to_hlo). Computations of loops and branches
-//! become regions, whose values are the parts of HLO's tuples. Hints have no place in StableHLO and
-//! are left out: configurations of a backend, statistics, and the accuracy that a result needs.
+//! become regions. A region uses the leaves of HLO's tuples as separate values. The conversion
+//! omits hints, because StableHLO cannot express them: configurations of a backend, statistics, and
+//! the accuracy that a result needs.
 
 mod collectives;
 mod control;
@@ -35,8 +36,9 @@ type Exported<T> = Result<T, StablehloError>;
 /// Converts a module. The function `main` of the program is the module's entry.
 ///
 /// # Errors
-/// The first instruction that StableHLO cannot express, such as a fusion or an array with another
-/// layout than row-major, with its place.
+/// Returns an error for the first instruction that StableHLO cannot express, such as a fusion, with
+/// the location of the instruction. Also fails if an argument or a result of the entry is not
+/// row-major.
 pub fn from_hlo(module: &Module) -> Result<Program, StablehloError> {
     functions::program(module)
 }

@@ -1,4 +1,4 @@
-//! Operations by name, and their attributes.
+//! Converts instructions, and states the name and the attributes of each operation.
 
 use fusebox_core::hlo::{
     ArrayLiteral, BinaryOp, ConvDims, ConvolutionAttrs, DotDims, ElementType, GatherDims, Instruction, Literal, Op,
@@ -11,7 +11,7 @@ use super::push::{matrix, push};
 use super::{Exported, collectives, control, custom_call};
 use crate::program::{Attribute, Constant, Region, Type, ValueId};
 
-/// Attributes that affect no result, or that the export reads elsewhere.
+/// Attributes of instructions that affect no result, or that other code of the export reads.
 const HINTS: &[&str] = &["operand_precision", "origin", "original_value", "result_accuracy", "statistics"];
 
 /// Adds the operations of an instruction.
@@ -167,7 +167,7 @@ fn listed<T>(items: &[T], number: impl Fn(&T) -> i64) -> Attribute {
     Attribute::List(items.iter().map(|item| integer(number(item))).collect())
 }
 
-/// Returns the name of a unary operation. CHLO has those that StableHLO lacks.
+/// Returns the name of a unary operation. CHLO has the unary operations that StableHLO lacks.
 fn unary(op: UnaryOp, name: &str) -> String {
     use UnaryOp::{Acos, Acosh, Asin, Asinh, Atanh, Cosh, Erf, Sinh};
     match op {
@@ -278,8 +278,8 @@ fn dot(exporter: &Exporter, dims: &DotDims) -> Exported<Vec<(&'static str, Attri
     Ok(attributes)
 }
 
-/// Returns the types of the operands and of the sum, and the number of products, that XLA's name of
-/// an algorithm contains, as in `dot_bf16_bf16_f32_x3`.
+/// Parses XLA's name of an algorithm, such as `dot_bf16_bf16_f32_x3`. Returns the types of the
+/// operands, the type of the sum, and the number of products.
 fn algorithm(name: &str) -> Option<Vec<(&'static str, Attribute)>> {
     let parts: Vec<&str> = name.strip_prefix("dot_")?.split('_').collect();
     let ([lhs, rhs, sum], count) = match parts[..] {
@@ -311,7 +311,7 @@ fn precision(instruction: &Instruction) -> Option<(std::sync::Arc<str>, Attribut
     Some(("precision_config".into(), Attribute::List(names.collect())))
 }
 
-/// The operands are the elements of HLO's tuple.
+/// The operands of the operation are the leaves of HLO's tuple.
 fn barrier(exporter: &mut Exporter, instruction: &Instruction, operands: &[Held]) -> Exported<Held> {
     let mut leaves = Vec::new();
     for operand in operands {
@@ -338,7 +338,7 @@ fn constant(exporter: &mut Exporter, literal: &Literal) -> Exported<Held> {
     }
 }
 
-/// Returns the sizes of an array's dimensions as an operand.
+/// Adds a constant that contains the sizes of an array's dimensions.
 fn sizes(exporter: &mut Exporter, shape: &Shape) -> Exported<ValueId> {
     let dims = shape.as_array().map_or(&[][..], |array| &array.dims);
     let data: Vec<u8> = dims.iter().flat_map(|size| size.to_le_bytes()).collect();

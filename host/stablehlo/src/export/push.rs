@@ -7,7 +7,8 @@ use super::exporter::{Exporter, Named, text};
 use super::held::Held;
 use crate::program::{Attribute, Constant};
 
-/// Adds the operation of an instruction. Elements of a tuple are results of their own.
+/// Adds the operation of an instruction. Each element of a tuple becomes a separate result of the
+/// operation.
 pub(super) fn push(
     exporter: &mut Exporter,
     instruction: &Instruction,

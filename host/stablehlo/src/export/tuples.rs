@@ -1,4 +1,4 @@
-//! Tuples: packed into one value, and unpacked into their elements.
+//! Packs the elements of a tuple into one value, and unpacks a tuple into its elements.
 
 use fusebox_core::hlo::{ElementType, Shape};
 
@@ -8,7 +8,7 @@ use super::held::Held;
 use crate::program::{Attribute, Type, ValueId};
 
 impl Exporter<'_> {
-    /// Returns a result as one value. The elements of a tuple are collected.
+    /// Returns a result as one value. Packs the elements of a tuple by an operation `tuple`.
     pub(super) fn value(&mut self, held: &Held) -> Exported<ValueId> {
         match held {
             Held::One(value) => Ok(*value),
@@ -34,7 +34,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// Returns the values of a result that are no tuples, depth first.
+    /// Returns the leaves of a result, depth first: the values that are not tuples.
     pub(super) fn leaves(&mut self, held: &Held) -> Exported<Vec<ValueId>> {
         let count = match held {
             Held::Elements(elements) => elements.len(),
@@ -53,7 +53,8 @@ impl Exporter<'_> {
     }
 
     /// Returns the values that a function or a region returns: the elements of a tuple, or the only
-    /// value. A tuple of one element is one value, so that readers see that it is a tuple.
+    /// value. A tuple of one element remains one value, so that readers can distinguish the tuple
+    /// from its element.
     pub(super) fn results(&mut self, held: &Held, shape: &Shape) -> Exported<Vec<ValueId>> {
         let count = match shape {
             Shape::Tuple(elements) if elements.len() != 1 => elements.len(),

@@ -43,7 +43,7 @@ impl Operation {
         }
     }
 
-    /// Returns a string, a symbol or a name from a list.
+    /// Returns a string, a symbol, or the name of an enumeration's value.
     pub(super) fn text(&self, name: &str) -> Imported<&str> {
         match self.attribute(name).and_then(Attribute::as_text) {
             Some(text) => Ok(text),

@@ -19,7 +19,7 @@ impl Body {
         self.values.insert(value, instruction);
     }
 
-    /// Sets the numbers of a value that is known when the program is compiled.
+    /// Records the elements of a value that are known when the program is compiled.
     pub(super) fn set_known(&mut self, value: ValueId, known: Known) {
         self.known.insert(value, known);
     }

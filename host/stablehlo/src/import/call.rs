@@ -1,4 +1,4 @@
-//! An operation that is being converted, as the code of each operation sees it.
+//! Passes an operation and the state of the conversion to the code that converts the operation.
 
 use fusebox_core::hlo::{InstrId, Op};
 use fusebox_edit::Builder;
@@ -37,7 +37,8 @@ impl Call<'_, '_, '_, '_> {
         }
     }
 
-    /// Returns the numbers of an operand. Fails if they are not known when the program is compiled.
+    /// Returns the elements of an operand, as integers. Fails if the elements are not known when
+    /// the program is compiled.
     pub(super) fn known(&self, operand: usize) -> Imported<Vec<i64>> {
         let value = self.operation.operands.get(operand);
         let known = value.and_then(|&value| self.importer.known(self.body, value));
@@ -95,7 +96,7 @@ impl Call<'_, '_, '_, '_> {
         self.operands.get(operand).map_or(0, |&id| self.edit.dims(id).len())
     }
 
-    /// Returns an error at the operation.
+    /// Returns an error that names the operation and its location.
     pub(super) fn unsupported<T>(&self, message: impl Into<String>) -> Imported<T> {
         Err(unsupported(self.operation, message))
     }

@@ -48,7 +48,7 @@ fn collective_op(call: &Call, called: Vec<(String, Vec<ComputationId>)>) -> Impo
 }
 
 /// Adds an exchange in which devices split their arrays along one dimension and join the parts
-/// along another one. HLO has exchanges along a single dimension.
+/// along another one. HLO's `all-to-all` splits and joins along the same dimension.
 fn all_to_all(call: &mut Call) -> Imported<Option<InstrId>> {
     let operation = call.operation;
     let (split, concat) = (operation.integer("split_dimension")?, operation.integer("concat_dimension")?);
@@ -75,7 +75,7 @@ fn all_to_all(call: &mut Call) -> Imported<Option<InstrId>> {
     Ok(Some(call.edit.reshape(moved, &joined)))
 }
 
-/// Returns the dimension along which arrays are split or joined.
+/// Returns the dimension along which a collective operation splits or joins arrays.
 fn dimension(operation: &Operation) -> Imported<Option<i64>> {
     let name = match &*operation.name {
         "all_gather" => "all_gather_dim",
@@ -86,7 +86,7 @@ fn dimension(operation: &Operation) -> Imported<Option<i64>> {
     operation.integer(name).map(Some)
 }
 
-/// Returns a matrix in the form of HLO text: a list of rows. Rows end at the first negative number.
+/// Returns a matrix as HLO text: a list of rows. Omits negative numbers, which only pad short rows.
 fn rows(matrix: &Constant) -> String {
     let columns = matrix.dims.last().map_or(1, |&columns| columns.max(1)) as usize;
     let numbers = matrix.integers().unwrap_or_default();

@@ -7,7 +7,7 @@ use super::Imported;
 use super::location::unsupported;
 use crate::program::{Attribute, Constant, Operation};
 
-/// Adds a constant. An array of equal elements becomes a broadcast.
+/// Adds a constant. An array of equal elements becomes a broadcast of a scalar.
 pub(super) fn constant(edit: &mut Builder, operation: &Operation) -> Imported<InstrId> {
     let constant = operation.constant("value")?;
     let is_spread = constant.elements.dims.is_empty() && !constant.dims.is_empty();

@@ -6,7 +6,8 @@ use super::Imported;
 use super::call::Call;
 use crate::program::{Attribute, Operation, Type};
 
-/// Names of the precisions of operands.
+/// Names of the precisions that a program may require for the operands of a product or a
+/// convolution.
 const PRECISIONS: [&str; 3] = ["default", "high", "highest"];
 
 /// Adds a product or a convolution.
@@ -28,7 +29,8 @@ pub(super) fn contraction(call: &mut Call) -> Imported<InstrId> {
     push(call, op)
 }
 
-/// Adds a convolution. Its padding is an attribute, or known numbers.
+/// Adds a convolution. The padding is the operation's attribute if `padding` is `None`, or else the
+/// numbers in `padding`.
 pub(super) fn convolution(call: &mut Call, padding: Option<&[i64]>) -> Imported<InstrId> {
     let operation = call.operation;
     let op = Op::Convolution(Box::new(ConvolutionAttrs {
@@ -59,9 +61,10 @@ fn dot_dims(operation: &Operation) -> Imported<DotDims> {
     })
 }
 
-/// Returns the name of the algorithm that the program requires for a product, or nothing if the
-/// compiler may choose. The name of XLA consists of the types of the operands and of the sum, and
-/// of the number of products if there are several.
+/// Returns the name of the algorithm that the program requires for a product, or an empty string if
+/// the compiler may choose the algorithm. XLA composes the name of an algorithm from the types of
+/// both operands, the type of the sum, and the number of primitive products if the number is
+/// greater than 1.
 fn algorithm(operation: &Operation) -> String {
     let element = |name| match operation.attribute(name) {
         Some(Attribute::Type(Type::Element(element))) => Some(element.name()),

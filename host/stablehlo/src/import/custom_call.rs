@@ -50,9 +50,10 @@ pub(super) fn custom_call(call: &mut Call) -> Imported<InstrId> {
     Ok(added)
 }
 
-/// Adds a search for the approximately largest elements, in the order of a comparator. The result
-/// is exact: the first elements of a sorted array. The second half of the operands are initial
-/// values, which only an approximation needs.
+/// Adds the instructions of `ApproxTopK`, a search for approximately the largest elements in the
+/// order of a comparator. The added search is exact: it sorts the array and returns the first
+/// elements. The second half of the operands are initial values, which only an approximate search
+/// would need.
 fn largest(call: &mut Call) -> Imported<InstrId> {
     let operation = call.operation;
     let attribute = |name: &str| match operation.attribute(name) {
@@ -93,8 +94,9 @@ fn largest(call: &mut Call) -> Imported<InstrId> {
     Ok(one_or_tuple(call.edit, firsts))
 }
 
-/// Returns how a function is called, and its configuration, both as HLO text. JAX marks the calls
-/// of XLA's typed interface by an attribute of their own, a dictionary.
+/// Returns the version of the interface by which a function is called, and the configuration of the
+/// call, both as HLO text. JAX marks calls through XLA's typed interface by the attribute
+/// `mhlo.backend_config`, which is a dictionary.
 fn interface(operation: &Operation) -> (String, String) {
     if let Some(config @ Attribute::Dictionary(_)) = operation.attribute("mhlo.backend_config") {
         return ("API_VERSION_TYPED_FFI".into(), mlir_text(config));
@@ -154,7 +156,7 @@ fn aliases(operation: &Operation) -> String {
     if aliases.is_empty() { String::new() } else { format!("{{{}}}", aliases.join(", ")) }
 }
 
-/// Returns an attribute as MLIR text, which is the form of HLO's backend configs.
+/// Returns an attribute as MLIR text, which is the syntax of backend configs in HLO.
 fn mlir_text(attribute: &Attribute) -> String {
     match attribute {
         Attribute::Unit => "unit".into(),

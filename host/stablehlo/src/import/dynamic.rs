@@ -1,6 +1,6 @@
-//! Operations whose results have sizes that other values of the program determine, as exports of
-//! JAX with symbolic dimensions contain them. If the shapes of the program's arguments are known,
-//! these values can be computed, and the operations become ordinary ones.
+//! Operations whose result sizes depend on the values of operands, as in JAX's exports with
+//! symbolic dimensions. If the shapes of the program's arguments are known, the importer computes
+//! the values that determine sizes, and adds operations with fixed sizes.
 
 use fusebox_core::hlo::{
     ArrayShape, ElementType, InstrId, Op, PaddingDim, RandomAlgorithm, Shape, SliceDim, Window, WindowDim,
@@ -15,10 +15,12 @@ use super::types::check_sizes;
 use super::{contraction, movement};
 use crate::program::{Attribute, Operation, Type};
 
-/// Attribute of a custom call: the numbers of the operands that are the sizes of its results.
+/// Attribute of a custom call: the numbers of the operands that contain the sizes of the call's
+/// results.
 const SHAPE_OPERANDS: &str = "indices_of_shape_operands";
 
-/// Adds the operation if it is one of these. Returns `None` for other operations.
+/// Adds the operation if it is a dynamic one, such as `dynamic_reshape`. Returns `None` for all
+/// other operations.
 pub(super) fn dynamic(call: &mut Call) -> Imported<Option<InstrId>> {
     let operation = call.operation;
     let target = match &*operation.name {
@@ -73,8 +75,8 @@ pub(super) fn dynamic(call: &mut Call) -> Imported<Option<InstrId>> {
     }))
 }
 
-/// Checks an assertion about sizes, which is no operation of the program's result. Returns whether
-/// the operation is an assertion.
+/// Checks an assertion about sizes. An assertion adds no instruction to the HLO module. Returns
+/// whether the operation is an assertion.
 pub(super) fn assertion(importer: &Importer, body: &Body, operation: &Operation) -> Imported<bool> {
     if &*operation.name != "custom_call" || operation.text("call_target_name") != Ok("shape_assertion") {
         return Ok(false);
@@ -97,8 +99,8 @@ pub(super) fn assertion(importer: &Importer, body: &Body, operation: &Operation)
     }
 }
 
-/// Returns the shape of a custom call's results, which some of its operands state, and removes
-/// these operands. Returns `None` if no operands state it.
+/// Returns the shape of a custom call's results if some of the call's operands state the sizes, and
+/// removes these operands. Returns `None` if no operands state the sizes.
 pub(super) fn shape_of_call(call: &mut Call) -> Imported<Option<Shape>> {
     let operation = call.operation;
     let Some(positions) = operation.attribute(SHAPE_OPERANDS).and_then(Attribute::integers) else { return Ok(None) };
@@ -121,7 +123,7 @@ pub(super) fn shape_of_call(call: &mut Call) -> Imported<Option<Shape>> {
     }))
 }
 
-/// Adds an operation with one result of these sizes.
+/// Adds an operation with one result, whose sizes are `sizes`.
 fn sized(call: &mut Call, op: Op, sizes: Vec<i64>) -> Imported<InstrId> {
     let [result] = call.operation.results[..] else { return call.unsupported("one result is needed") };
     let Type::Array { element, .. } = call.importer.program.value(result) else {
@@ -139,7 +141,7 @@ fn array(call: &Call, element: ElementType, sizes: Vec<i64>) -> Imported<ArraySh
     }
 }
 
-/// Adds a slice. The start may depend on values that are not known, if the program computes the
+/// Adds a slice. The start of the slice may be unknown at compile time if the program computes the
 /// limit as the start plus known sizes.
 fn slice(call: &mut Call) -> Imported<InstrId> {
     let strides = call.known(3)?;
@@ -166,7 +168,7 @@ fn slice(call: &mut Call) -> Imported<InstrId> {
     call.push(Op::DynamicSlice { sizes })
 }
 
-/// Returns what the program adds to a slice's start to get its limit.
+/// Returns the sizes that the program adds to a slice's start to compute the slice's limit.
 fn sizes_of_slice(call: &Call) -> Option<Vec<i64>> {
     let [_, start, limit, _] = call.operation.operands[..] else { return None };
     let sum = *call.importer.definitions.get(&limit)?;

@@ -1,4 +1,5 @@
-//! Operations that compute each element from the elements at the same position.
+//! Operations that compute each element of the result from the elements of the operands at the same
+//! position.
 
 use fusebox_core::hlo::{BinaryOp, InstrId, Op, Opcode, UnaryOp};
 
@@ -30,7 +31,7 @@ pub(super) fn elementwise(call: &mut Call) -> Imported<InstrId> {
     call.push(op)
 }
 
-/// Returns the operation without attributes that has this name in HLO.
+/// Returns the unary or binary operation that has this name in HLO.
 pub(super) fn named(name: &str) -> Option<Op> {
     let opcode: Opcode = name.parse().ok()?;
     let unary = UnaryOp::from_opcode(opcode).map(Op::Unary);

@@ -1,4 +1,4 @@
-//! Functions, and the module with its entry.
+//! Converts functions, and the module with its entry computation.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -36,7 +36,7 @@ pub(super) fn module(program: &Program) -> Imported<Module> {
     Ok(module)
 }
 
-/// Returns the number of the first argument that has a dimension of unknown size.
+/// Returns the number of the first argument of `main` that has a dimension of unknown size.
 pub(super) fn unknown_argument(program: &Program) -> Option<usize> {
     let functions = functions(&program.module).ok()?;
     let arguments = &body(functions.get("main")?).ok()?.arguments;
@@ -58,7 +58,7 @@ fn check_arguments(program: &Program) -> Imported<()> {
     }
 }
 
-/// Returns a program whose arguments have these sizes.
+/// Returns a copy of the program in which the arguments of `main` have the sizes `arguments`.
 pub(super) fn with_arguments(program: &Program, arguments: &[Vec<i64>]) -> Imported<Program> {
     let refused = |message: String| {
         let (location, operation) = (program.file.clone(), "main".into());
@@ -111,7 +111,7 @@ fn functions(outermost: &Operation) -> Imported<HashMap<&str, &Operation>> {
 }
 
 /// Returns the functions that `main` calls, directly or indirectly, callees before callers. If
-/// functions call each other, one of them precedes its callee.
+/// functions call each other recursively, one of these functions precedes its callee.
 fn callees_first<'p>(
     functions: &HashMap<&'p str, &'p Operation>,
     main: &'p Operation,
@@ -157,8 +157,8 @@ fn called(function: &Operation) -> Vec<&str> {
     names
 }
 
-/// Returns the names of the functions that functions outside of the program call, and of those that
-/// these functions call.
+/// Returns the names of the functions that custom calls list in `called_computations`, and of all
+/// functions that these functions call, directly or indirectly.
 fn called_outside<'p>(functions: &HashMap<&'p str, &'p Operation>) -> HashSet<&'p str> {
     let mut found = HashSet::new();
     let mut open: Vec<&str> = Vec::new();
@@ -179,7 +179,7 @@ fn called_outside<'p>(functions: &HashMap<&'p str, &'p Operation>) -> HashSet<&'
     found
 }
 
-/// Returns the operations that compute constants, by their results.
+/// Returns a map from the result of each constant operation to the operation.
 fn constants(outermost: &Operation) -> HashMap<ValueId, &Operation> {
     let mut constants = HashMap::new();
     let mut open = vec![outermost];
@@ -250,7 +250,7 @@ fn attributes<'o>(function: &'o Operation, name: &str) -> impl Iterator<Item = B
 }
 
 /// Returns the outputs that share memory with parameters, and the parameters whose memory any
-/// output may take.
+/// output may reuse.
 fn donations(main: &Operation) -> (Vec<InputOutputAlias>, Vec<(i64, Vec<i64>)>) {
     let results = match main.attribute("function_type") {
         Some(Attribute::Type(Type::Function { results, .. })) => results.len(),

@@ -14,34 +14,39 @@ use super::location::{metadata, unsupported};
 use super::types::{is_unknown, shape};
 use crate::program::{Attribute, Block, Operation, Program, Type, ValueId};
 
-/// Regions in a deeper nesting are refused, so that the conversion needs a bounded stack.
+/// Maximum nesting depth of regions. The importer refuses more deeply nested regions, so that its
+/// recursion needs a bounded stack.
 const MAX_DEPTH: usize = 64;
-/// Largest number of operations that calls of functions may add. Functions that call functions
-/// twice would add exponentially many.
+/// Largest number of operations that the inlining of calls may add. Without a limit, a chain of
+/// functions that each call the next function twice would add exponentially many operations.
 const MOST_INLINED: usize = 1 << 20;
 
 /// A program whose functions are being converted.
 pub(super) struct Importer<'p> {
     pub program: &'p Program,
     pub functions: HashMap<&'p str, &'p Operation>,
-    /// Functions that are converted already.
+    /// The computations of the functions that the importer has converted already, by the name of
+    /// the function.
     pub converted: HashMap<&'p str, ComputationId>,
-    /// The operations that compute constants, by their results.
+    /// The constant operations, by their results.
     pub constants: HashMap<ValueId, &'p Operation>,
-    /// The operations that compute values, by their results, if sizes are unknown.
+    /// All operations by their results, or no operations if the program states the sizes of all
+    /// values.
     pub definitions: HashMap<ValueId, &'p Operation>,
-    /// Whether the program has sizes that it does not state, and that the arguments determine.
+    /// Whether the program has values whose sizes it does not state, because they depend on the
+    /// sizes of the arguments.
     pub is_refining: bool,
     /// Number of devices among which the program may divide arrays.
     pub devices: i64,
     convert: Convert<'p>,
     depth: usize,
-    /// Number of operations of functions that were inlined.
+    /// Number of operations that inlined functions have added so far.
     inlined: usize,
 }
 
-/// Adds the instructions of an operation. Some operations contain blocks, so the code of these
-/// operations uses the importer, which gets the code of all operations as a value.
+/// Adds the instructions of an operation. The importer calls this function for each operation of a
+/// block. For an operation that contains blocks, the function calls the importer in turn, so the
+/// importer receives the function as a value.
 pub(super) type Convert<'p> = fn(&mut Importer<'p>, &mut Builder, &mut Body, &'p Operation) -> Imported<()>;
 
 impl<'p> Importer<'p> {
@@ -79,14 +84,14 @@ impl<'p> Importer<'p> {
         Ok(())
     }
 
-    /// Returns the numbers of a value, if they are known when the program is compiled.
+    /// Returns the elements of a value if they are known at compile time.
     pub(super) fn known(&self, body: &Body, value: ValueId) -> Option<Known> {
         let constant = || self.constants.get(&value).and_then(|it| constant_of(it)).and_then(Known::of);
         body.known(value).cloned().or_else(constant)
     }
 
-    /// Returns the result of an operation that can be computed when the program is compiled,
-    /// because sizes depend on it.
+    /// Returns the result of an operation if the importer can compute the result at compile time.
+    /// Sizes of arrays may depend on the result.
     pub(super) fn computed(
         &self,
         edit: &Builder,
@@ -115,8 +120,8 @@ impl<'p> Importer<'p> {
         }
     }
 
-    /// Returns the instruction that computes a value. A constant from outside of the computation is
-    /// added to the computation.
+    /// Returns the instruction that computes a value. If the value is a constant from outside of
+    /// the computation, adds a copy of the constant to the computation.
     pub(super) fn value(
         &self,
         edit: &mut Builder,
@@ -168,8 +173,8 @@ impl<'p> Importer<'p> {
         Ok(origin)
     }
 
-    /// Sets the instructions that compute the results of an operation: the instruction itself, or
-    /// the elements of the tuple that it returns.
+    /// Records the instructions that compute the results of an operation: `added` itself for a
+    /// single result, or else the elements of the tuple that `added` returns.
     pub(super) fn set_results(&self, edit: &mut Builder, body: &mut Body, operation: &Operation, added: InstrId) {
         match operation.results[..] {
             [result] => body.set(result, added),
@@ -219,13 +224,13 @@ impl<'p> Importer<'p> {
     }
 }
 
-/// Returns the number of operations in a block, with those of its regions.
+/// Returns the number of operations in a block, including the operations in nested regions.
 fn size(block: &Block) -> usize {
     let regions = block.operations.iter().flat_map(|operation| &operation.regions);
     block.operations.len() + regions.flat_map(|region| &region.blocks).map(size).sum::<usize>()
 }
 
-/// Returns the operations that compute values, by their results.
+/// Returns a map from each result to the operation that computes the result.
 fn definitions(outermost: &Operation) -> HashMap<ValueId, &Operation> {
     let mut definitions = HashMap::new();
     let mut open = vec![outermost];

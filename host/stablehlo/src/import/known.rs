@@ -1,10 +1,12 @@
-//! Integers that are known when a program is compiled. The sizes of arrays are computed from them.
+//! Integers that are known at compile time. The importer computes the sizes of arrays from known
+//! integers.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
 
 use crate::program::{Attribute, Constant, Operation, Type};
 
-/// Arrays with more elements are not computed here: sizes of arrays are short lists.
+/// Largest number of elements of a known array. Known arrays serve to compute lists of sizes, which
+/// are short.
 const MOST_ELEMENTS: usize = 256;
 
 /// A known array of integers or predicates, in row-major order.
@@ -20,7 +22,8 @@ impl Known {
         Known { element, dims: Vec::new(), numbers: vec![number] }
     }
 
-    /// Returns a constant array of integers or predicates, if it is short.
+    /// Returns a constant array of integers or predicates as a known array, if the constant is
+    /// short enough.
     pub(super) fn of(constant: &Constant) -> Option<Known> {
         let count = constant.dims.iter().try_fold(1i64, |count, &size| count.checked_mul(size))?;
         let is_short = usize::try_from(count).is_ok_and(|count| count <= MOST_ELEMENTS);
@@ -36,8 +39,8 @@ impl Known {
     }
 }
 
-/// Returns the result of an operation on known arrays. Returns `None` if the operation is not one
-/// by which programs compute sizes.
+/// Returns the result of an operation on known arrays. Supports only the operations by which
+/// programs compute sizes, and returns `None` for all other operations.
 pub(super) fn computed(operation: &Operation, operands: &[&Known], result: &Type) -> Option<Known> {
     let Type::Array { element, dims } = result else { return None };
     let element = *element;
@@ -100,7 +103,7 @@ fn unary(name: &str, x: i128) -> Option<i128> {
     })
 }
 
-/// Returns the result of an operation on two integers. Division by zero is not computed here.
+/// Returns the result of an operation on two integers. Returns `None` for a division by zero.
 fn binary(name: &str, x: i128, y: i128) -> Option<i128> {
     match name {
         "add" => x.checked_add(y),
@@ -134,7 +137,8 @@ fn wide(element: ElementType, number: i64) -> i128 {
     if element == ElementType::U64 { i128::from(number as u64) } else { i128::from(number) }
 }
 
-/// Returns a number with only the bits of the type, extended by its sign.
+/// Truncates a number to the bits of the element type, and extends the result to 64 bits: by its
+/// sign if the type is signed, or else by zeros.
 fn wrapped(element: ElementType, number: i128) -> i64 {
     // A predicate.
     if !element.is_integer() {
@@ -145,7 +149,8 @@ fn wrapped(element: ElementType, number: i128) -> i64 {
     if element.is_signed_integer() { moved >> unused } else { (moved as u64 >> unused) as i64 }
 }
 
-/// Repeats a scalar, or keeps an array that gets dimensions of size 1.
+/// Repeats the element of an array with one element, or adds dimensions of size 1 to an array with
+/// several elements.
 fn broadcast(operation: &Operation, x: &Known, dims: Vec<i64>) -> Option<Known> {
     let count = usize::try_from(dims.iter().product::<i64>()).ok().filter(|count| *count <= MOST_ELEMENTS)?;
     let numbers = match x.numbers[..] {
@@ -177,7 +182,7 @@ fn concatenated(operation: &Operation, parts: &[&Known]) -> Option<Known> {
     (numbers.len() <= MOST_ELEMENTS).then_some(Known { element: first.element, dims, numbers })
 }
 
-/// Returns a part of a list.
+/// Returns the slice of a one-dimensional array.
 fn sliced(operation: &Operation, x: &Known) -> Option<Known> {
     let only = |name: &str| match operation.attribute(name)?.integers()?[..] {
         [only] => usize::try_from(only).ok(),

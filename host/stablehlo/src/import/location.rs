@@ -1,15 +1,15 @@
-//! Places in the user's program, as metadata of HLO and in errors.
+//! Converts locations in the user's program to metadata of HLO, and to text in errors.
 
 use fusebox_core::hlo::Metadata;
 
 use crate::StablehloError;
 use crate::program::{Location, Operation, Place};
 
-/// Largest number of parts of a location. Longer locations are truncated, because a damaged
-/// artifact may nest locations without limit.
+/// Largest number of parts of a location. Locations with more parts are truncated, because a
+/// damaged artifact may nest locations without limit.
 const MOST_PARTS: usize = 1000;
 
-/// Returns the metadata of the instructions to which an operation at this location is converted.
+/// Returns the HLO metadata for the instructions of an operation at this location.
 pub(super) fn metadata(location: &Location) -> Option<Metadata> {
     let mut found = Metadata::default();
     // Names and files, the innermost place first.
@@ -38,7 +38,7 @@ pub(super) fn metadata(location: &Location) -> Option<Metadata> {
     (found != Metadata::default()).then_some(found)
 }
 
-/// Returns an error at an operation.
+/// Returns an error that names an operation and its location.
 pub(super) fn unsupported(operation: &Operation, message: impl Into<String>) -> StablehloError {
     let place = metadata(&operation.location).unwrap_or_default();
     let location = match (place.source_file.is_empty(), place.op_name.is_empty()) {

@@ -1,5 +1,6 @@
-//! Shardings, and computations that every device executes with its own parts of arrays. They get
-//! the form in which XLA's HLO has them, so that both come to the compiler in one form.
+//! Converts shardings and manual computations, which every device executes with its own parts of
+//! arrays. The importer writes shardings and manual computations as XLA writes them in HLO, so that
+//! the compiler reads the same instructions from StableHLO and from HLO.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ fn one_or_tuple_shape(mut shapes: Vec<Shape>) -> Shape {
     }
 }
 
-/// Adds a custom call that states how its operand may be divided.
+/// Adds a custom call that states how its operand may be divided among devices.
 pub(super) fn constraint(call: &mut Call) -> Imported<InstrId> {
     let shape = call.importer.shape(call.operation)?;
     let operands = std::mem::take(&mut call.operands);
@@ -66,7 +67,7 @@ fn elements(edit: &mut Builder, value: InstrId) -> Vec<InstrId> {
     }
 }
 
-/// Adds a custom call with attributes of the operation as its frontend attributes.
+/// Adds a custom call whose frontend attributes are the attributes `names` of the operation.
 fn marked(call: &mut Call, target: &str, shape: Shape, operands: Vec<InstrId>, names: &[&str]) -> Imported<InstrId> {
     let mut attributes = BTreeMap::new();
     for name in names {
@@ -92,8 +93,9 @@ fn custom_call(target: &str) -> Op {
     }))
 }
 
-/// Returns the attributes of an argument or a result with this sharding: an attribute of the
-/// dialect `sdy`, or the text of an older form.
+/// Returns the HLO attributes that state the sharding of an argument or a result. Reads the
+/// sharding from an attribute of the dialect `sdy`, or else from the older attribute
+/// `mhlo.sharding`.
 pub(super) fn sharded(attributes: &BTreeMap<&str, &Attribute>) -> Option<Extra> {
     if let Some(text) = attributes.get("sdy.sharding").copied().and_then(text) {
         let frontend_attributes = [("xla.sdy.sharding".to_owned(), text)].into();
@@ -105,8 +107,8 @@ pub(super) fn sharded(attributes: &BTreeMap<&str, &Attribute>) -> Option<Extra> 
     (extra != Extra::default()).then_some(extra)
 }
 
-/// Returns the attributes of the module that describe its meshes as text, in the form of HLO's
-/// header.
+/// Returns the frontend attributes of the module, which describe its meshes as text, in the syntax
+/// of HLO's module header.
 pub(super) fn frontend_attributes(outermost: &Operation) -> Option<(String, String)> {
     let entries = outermost.attribute("mhlo.frontend_attributes")?.strings();
     let entries: Vec<String> = entries.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -123,7 +125,7 @@ pub(super) fn marked_result(edit: &mut Builder, result: InstrId, extra: Extra) -
     edit.with_origin(origin, |edit| edit.add_shaped(custom_call(target), shape, [result]))
 }
 
-/// Returns the meshes of a program as an attribute of the module.
+/// Returns the meshes of a program as an attribute of the HLO module.
 pub(super) fn meshes(outermost: &Operation) -> Option<(String, String)> {
     let operations = outermost.regions.iter().flat_map(|region| &region.blocks).flat_map(|block| &block.operations);
     let mesh = |operation: &Operation| {
@@ -156,7 +158,7 @@ fn text(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Returns `["x"=2, "y"=4], device_ids=[…]`.
+/// Returns the text of a mesh: `["x"=2, "y"=4], device_ids=[…]`.
 fn mesh(parts: &[Attribute], device_ids: &[i64]) -> Option<String> {
     let axes = joined(parts.first()?, |axis| match axis {
         Attribute::Sharding(axis) => Some(format!("{:?}={}", axis.parts.first()?.as_text()?, axis.numbers.first()?)),
@@ -166,7 +168,7 @@ fn mesh(parts: &[Attribute], device_ids: &[i64]) -> Option<String> {
     Some(format!("[{}]{devices}", axes?))
 }
 
-/// Returns `<@mesh, [{"x"}, {?}], replicated={"y"}>`.
+/// Returns the text of a sharding: `<@mesh, [{"x"}, {?}], replicated={"y"}>`.
 fn sharding_text(parts: &[Attribute]) -> Option<String> {
     let [on, dims, others @ ..] = parts else { return None };
     let on = match on {
@@ -183,7 +185,8 @@ fn sharding_text(parts: &[Attribute]) -> Option<String> {
     Some(text + ">")
 }
 
-/// Returns `{"x", "y", ?}`. The question mark stands for a dimension that may be divided further.
+/// Returns the text of a dimension's sharding: `{"x", "y", ?}`. The question mark says that the
+/// dimension may be divided further.
 fn dimension(attribute: &Attribute) -> Option<String> {
     let Attribute::Sharding(dimension) = attribute else { return None };
     let mut axes = joined(dimension.parts.first()?, axis)?;
@@ -195,7 +198,7 @@ fn dimension(attribute: &Attribute) -> Option<String> {
     Some(format!("{{{axes}}}{priority}"))
 }
 
-/// Returns `"x"`, or `"x":(1)2` for a part of an axis.
+/// Returns the text of an axis: `"x"`, or `"x":(1)2` for a part of an axis.
 fn axis(attribute: &Attribute) -> Option<String> {
     let Attribute::Sharding(axis) = attribute else { return None };
     let name = format!("{:?}", axis.parts.first()?.as_text()?);

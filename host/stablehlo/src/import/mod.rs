@@ -13,10 +13,10 @@
 //! attributes.rs, constants.rs, types.rs, location.rs
 //! ```
 //!
-//! The two forms differ in three respects. An HLO computation sees only its parameters, so values
-//! from outside a region become parameters. An HLO instruction has one result, so several results
-//! become a tuple. A broadcast of HLO does not repeat a dimension of size 1, so this dimension is
-//! removed first.
+//! StableHLO and HLO differ in three respects. An HLO computation sees only its parameters, so
+//! values from outside a region become parameters. An HLO instruction has one result, so several
+//! results become a tuple. A broadcast of HLO does not repeat a dimension of size 1, so the
+//! importer first removes this dimension by a reshape.
 
 mod attributes;
 mod body;
@@ -49,7 +49,8 @@ type Imported<T> = Result<T, StablehloError>;
 /// Converts a program. The entry of the module is the function `main`.
 ///
 /// # Errors
-/// An operation, a type or an attribute that fusebox does not support, with its place.
+/// Fails if fusebox does not support an operation, a type or an attribute. The error states the
+/// location of the operation.
 pub fn to_hlo(program: &Program) -> Result<Module, StablehloError> {
     functions::module(program)
 }
@@ -59,11 +60,11 @@ pub fn has_unknown_arguments(program: &Program) -> bool {
     functions::unknown_argument(program).is_some()
 }
 
-/// Converts a program for arguments of these sizes, one list per argument of the function `main`.
-/// They determine all sizes that the program does not state.
+/// Converts a program for arguments of the sizes `arguments`: one list of sizes per argument of the
+/// function `main`. The sizes of the arguments determine all sizes that the program does not state.
 ///
 /// # Errors
-/// The errors of [`to_hlo`]. Also arguments that do not fit the program.
+/// Fails like [`to_hlo`], and also if the sizes do not fit the arguments of the program.
 pub fn to_hlo_for(program: &Program, arguments: &[Vec<i64>]) -> Result<Module, StablehloError> {
     functions::module(&functions::with_arguments(program, arguments)?)
 }

@@ -32,14 +32,14 @@ pub(super) fn movement(call: &mut Call) -> Imported<InstrId> {
     call.push(op)
 }
 
-/// Adds a broadcast. A dimension of size 1 that the result repeats is removed first, because
-/// a broadcast of HLO only adds dimensions.
+/// Adds a broadcast. If the result repeats a dimension of size 1, a reshape first removes this
+/// dimension, because a broadcast of HLO only adds dimensions.
 fn broadcast(call: &mut Call) -> Imported<InstrId> {
     let to = call.result_dims()?;
     broadcast_to(call, &to)
 }
 
-/// Adds a broadcast to an array of these sizes.
+/// Adds a broadcast to an array of the sizes `to`.
 pub(super) fn broadcast_to(call: &mut Call, to: &[i64]) -> Imported<InstrId> {
     let [operand] = call.exactly()?;
     let from = call.edit.dims(operand);
@@ -72,7 +72,7 @@ fn slice_dims(operation: &Operation) -> Imported<Vec<SliceDim>> {
     Ok(each.map(|((start, limit), stride)| SliceDim { start, limit, stride }).collect())
 }
 
-/// Returns the dimension numbers of a gather of slices of these sizes.
+/// Returns the dimension numbers of a gather whose slices have the sizes `slice_sizes`.
 pub(super) fn gather_dims(operation: &Operation, slice_sizes: Vec<i64>) -> Imported<GatherDims> {
     Ok(GatherDims {
         offset_dims: operation.integers("offset_dims")?,

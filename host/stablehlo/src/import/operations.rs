@@ -58,7 +58,8 @@ fn is_constraint(operation: &Operation) -> bool {
     }
 }
 
-/// Returns the results of an operation that only returns its operands.
+/// Returns the operands of an operation whose results are its operands, and `None` for all other
+/// operations.
 fn passed_on<'o>(operation: &Operation, operands: &'o [InstrId]) -> Option<&'o [InstrId]> {
     match &*operation.name {
         // Shardings are hints.
@@ -71,7 +72,7 @@ fn passed_on<'o>(operation: &Operation, operands: &'o [InstrId]) -> Option<&'o [
     }
 }
 
-/// Adds the operation's instructions. Returns the last one.
+/// Adds the operation's instructions. Returns the last instruction.
 fn add(call: &mut Call) -> Imported<InstrId> {
     let operation = call.operation;
     if let Some(added) = dynamic::dynamic(call)? {
@@ -140,7 +141,8 @@ fn add(call: &mut Call) -> Imported<InstrId> {
     }
 }
 
-/// The operand of the HLO instruction is a tuple of all values of the barrier.
+/// Adds an optimisation barrier. The HLO instruction has one operand: the only value of the
+/// barrier, or a tuple of all its values.
 fn barrier(call: &mut Call) -> Imported<InstrId> {
     match call.operands[..] {
         [_] => call.push(Op::OptBarrier),

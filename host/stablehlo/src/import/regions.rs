@@ -140,8 +140,8 @@ fn with_tuple<'p>(
     })
 }
 
-/// Adds the operations of a region that is executed once. On one device, the parts of arrays that
-/// the region computes with are the whole arrays.
+/// Adds the operations of a region that is executed once. On one device, each part of an array that
+/// the region reads is the whole array.
 fn inline(call: &mut Call) -> Imported<InstrId> {
     let block = body(call.operation)?;
     let program = call.importer.program;
@@ -214,7 +214,8 @@ fn scatter_dims(operation: &Operation) -> Imported<ScatterDims> {
     })
 }
 
-/// Returns the dimension along which a sort sorts. A negative number counts from the end.
+/// Returns the dimension along which a sort sorts. In StableHLO, a negative dimension number counts
+/// from the last dimension.
 fn sorted_dimension(call: &Call) -> Imported<i64> {
     let dimension = call.operation.integer("dimension")?;
     Ok(if dimension < 0 { dimension + call.rank(0) as i64 } else { dimension })

@@ -32,7 +32,8 @@ fn bounded(r#type: &Type, left: &mut usize) -> Result<Shape, String> {
     }
 }
 
-/// Largest number of elements of an array, as for sizes that the program states.
+/// Largest number of elements of an array. The readers of programs have the same limit for sizes
+/// that the program states.
 const MOST_IN_ARRAY: i64 = 1 << 48;
 
 /// Checks that an array may have these sizes.
@@ -49,8 +50,8 @@ pub(super) fn check_sizes(sizes: &[i64]) -> Result<(), String> {
     }
 }
 
-/// Checks that the arrays of a result have allowed sizes. The sizes may follow from those of
-/// arguments, so that the program itself does not state them.
+/// Checks that the arrays of a result have allowed sizes. The readers have checked only sizes that
+/// the program states, but sizes of results may follow from the sizes of arguments.
 ///
 /// # Errors
 /// Returns the reason why the sizes are not allowed.

@@ -1,11 +1,11 @@
-//! Operations whose elements are computed together.
+//! Operations that compute all elements of their results together.
 
 use fusebox_core::hlo::{InstrId, Op, Transpose};
 
 use super::Imported;
 use super::call::Call;
 
-/// Adds a Fourier transform, a factorisation, a solution of equations or a normalisation.
+/// Adds a Fourier transform, a factorisation, a triangular solve or a normalisation.
 pub(super) fn whole(call: &mut Call) -> Imported<InstrId> {
     let operation = call.operation;
     let epsilon = || operation.float("epsilon").map(|it| it as f32);

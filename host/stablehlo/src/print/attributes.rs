@@ -5,13 +5,14 @@ use super::types::{element, r#type};
 use crate::program::{Attribute, Operation, Type};
 use crate::tables::{CHANNEL, CONVOLVED, Form, GROUPS, form};
 
-/// Whether an attribute has a meaning only for some users of the program. Names of such attributes
-/// begin with a dialect.
+/// Whether an attribute is discardable, which means that it concerns only some users of the
+/// program. Names of discardable attributes begin with the name of a dialect.
 pub(super) fn is_discardable(name: &str) -> bool {
     name.contains('.')
 }
 
-/// Returns those attributes of an operation whose names are wanted, without braces.
+/// Returns the text of those attributes of an operation whose names `is_wanted` accepts, without
+/// braces around the list.
 pub(super) fn attributes(operation: &Operation, is_wanted: impl Fn(&str) -> bool) -> String {
     let mut left: Vec<(&str, &Attribute)> =
         operation.attributes.iter().map(|(name, value)| (&**name, value)).filter(|(name, _)| is_wanted(name)).collect();
@@ -35,7 +36,7 @@ pub(super) fn attributes(operation: &Operation, is_wanted: impl Fn(&str) -> bool
     texts.join(", ")
 }
 
-/// Returns a part of a group. Numbers in a group have no type.
+/// Returns the text of an attribute that is a part of a group. Numbers in a group have no type.
 fn part(name: &str, value: &Attribute) -> String {
     let untyped = |value: &Attribute| match value {
         Attribute::Integer(_, value) => value.to_string(),
@@ -47,7 +48,7 @@ fn part(name: &str, value: &Attribute) -> String {
     }
 }
 
-/// Returns `name = value`.
+/// Returns the text of an attribute: `name = value`.
 fn named(operation: &Operation, name: &str, value: &Attribute) -> String {
     if name == CHANNEL.1 {
         let handle = if let Attribute::Integer(_, handle) = value { *handle } else { 0 };
@@ -79,7 +80,7 @@ fn named(operation: &Operation, name: &str, value: &Attribute) -> String {
     }
 }
 
-/// Returns layouts. Their numbers have the type of positions.
+/// Returns the text of layouts. The numbers in a layout have MLIR's type `index`.
 fn layouts(value: &Attribute) -> String {
     let Attribute::List(layouts) = value else { return attribute(value) };
     let layout = |layout: &Attribute| {
@@ -143,7 +144,7 @@ pub(crate) fn attribute(value: &Attribute) -> String {
     }
 }
 
-/// Returns a name, in quotes if it has other characters than MLIR's words.
+/// Returns a name. Quotes the name if it is not a word of MLIR's syntax.
 fn name_text(name: &str) -> String {
     let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
     let is_word = name.bytes().next().is_some_and(is_letter)
@@ -151,8 +152,8 @@ fn name_text(name: &str) -> String {
     if is_word { name.to_owned() } else { quoted(name) }
 }
 
-/// Returns text in quotes. Other characters than printable ones of ASCII are two hexadecimal digits
-/// per byte.
+/// Returns text in quotes. Each byte that is not a printable ASCII character becomes a backslash
+/// and two hexadecimal digits.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {

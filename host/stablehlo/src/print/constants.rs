@@ -5,10 +5,11 @@ use fusebox_core::hlo::ElementType;
 use super::types::element;
 use crate::program::Constant;
 
-/// Arrays with more elements are written as hexadecimal digits, which are shorter.
+/// Largest number of elements that are printed one by one. The elements of larger arrays are
+/// printed as hexadecimal digits, which are shorter than a list.
 const MOST_LISTED: usize = 64;
 
-/// Returns `dense<…> : tensor<…>`.
+/// Returns the text of a constant array: `dense<…> : tensor<…>`.
 pub(super) fn dense(constant: &Constant) -> String {
     let dims: String = constant.dims.iter().map(|dim| format!("{dim}x")).collect();
     let of = constant.elements.element_type;
@@ -63,8 +64,8 @@ fn scalar(of: ElementType, bytes: &[u8]) -> String {
     }
 }
 
-/// Returns a float in decimal digits that give the same bits again, or the bits of a value without
-/// such digits.
+/// Returns a finite float in decimal digits, which readers convert to the same bits. Returns the
+/// bits of an infinity or a NaN in hexadecimal digits.
 pub(super) fn float(of: ElementType, bits: u64, value: f64) -> String {
     if !value.is_finite() {
         return format!("0x{bits:0width$X}", width = of.byte_size() * 2);

@@ -1,9 +1,10 @@
-//! Places in the user's program as text.
+//! Prints locations in the user's program.
 
 use super::attributes::quoted;
 use crate::program::{Location, Place};
 
-/// Deeper parts of a location are left out, so that printing needs a bounded stack.
+/// Maximum nesting depth of a printed location. Deeper parts are printed as `unknown`, so that the
+/// printer's recursion needs a bounded stack.
 const MAX_DEPTH: usize = 32;
 
 /// Returns the text between the parentheses of `loc(…)`. Returns `None` for an unknown location.

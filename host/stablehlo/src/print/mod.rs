@@ -18,9 +18,11 @@ use self::types::r#type;
 use crate::program::{Block, Operation, Program, ValueId};
 use crate::tables::name_in_text;
 
-/// Prints a program. Each operation is followed by its location, if it is known.
+/// Prints a program. Prints the location of an operation after the operation, if the location is
+/// known.
 ///
-/// The nesting of the program's regions must be bounded, as that of programs that readers return.
+/// The nesting depth of the program's regions must be bounded, as in all programs that readers
+/// return.
 pub fn print_text(program: &Program) -> String {
     let mut printer = Printer { program, out: String::new() };
     printer.operation(&program.module, 0, false);

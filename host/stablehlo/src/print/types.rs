@@ -28,8 +28,8 @@ fn list(types: &[Type]) -> String {
     types.iter().map(r#type).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns an element type as text. An integer of one bit gets the name that it would have, for
-/// which readers name the place.
+/// Returns an element type as text. For an integer of one bit, which StableHLO lacks, returns HLO's
+/// name. MLIR's error then states where the type occurs.
 pub(super) fn element(element: ElementType) -> String {
     element_name(element).unwrap_or_else(|| element.name().to_owned())
 }

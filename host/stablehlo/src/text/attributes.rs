@@ -1,6 +1,6 @@
 //! Attributes in text. An attribute that is a group, such as the dimension numbers of a product, is
-//! read as several attributes. These attributes have the same names as in portable artifacts:
-//! `lhs_contracting_dimensions` and so on.
+//! read as several attributes. The attributes of a group have the same names as in portable
+//! artifacts, for example `lhs_contracting_dimensions`.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use crate::tables::{CHANNEL, CONVOLVED, is_group};
 /// Names and values of attributes.
 pub(super) type Named = Vec<(Arc<str>, Attribute)>;
 
-/// Attributes in a deeper nesting are refused, so that reading needs a bounded stack.
+/// Maximum nesting depth of attributes. The reader refuses more deeply nested attributes, so that
+/// its recursion needs a bounded stack.
 const MAX_DEPTH: usize = 64;
 
 /// Reads a dictionary `{name = value, …}` into a list.
@@ -60,7 +61,7 @@ fn group(cursor: &mut Cursor, into: &mut Named) -> Read<()> {
     }
 }
 
-/// Reads `<name = value, …>`.
+/// Reads the fields of an attribute: `<name = value, …>`.
 pub(super) fn fields(cursor: &mut Cursor, into: &mut Named) -> Read<()> {
     cursor.list(["<", ">"], |cursor| {
         let name = cursor.name()?;
@@ -81,7 +82,8 @@ pub(super) fn convolution_dims(cursor: &mut Cursor, into: &mut Named) -> Read<()
     dims_of(cursor, output, into)
 }
 
-/// Reads the roles of an array's dimensions: two letters, and numbers of spatial dimensions.
+/// Reads the roles of an array's dimensions in a convolution: two letters, and the numbers of the
+/// spatial dimensions.
 fn dims_of(
     cursor: &mut Cursor,
     (array, letters, names): (&str, [&'static str; 2], [&'static str; 2]),
@@ -152,8 +154,8 @@ fn nested(cursor: &mut Cursor, depth: usize) -> Read<Attribute> {
 }
 
 /// Reads an attribute of a dialect: `#stablehlo<precision HIGHEST>` is a name, and
-/// `#stablehlo.output_operand_alias<…>` has fields. Attributes of other dialects than `sdy` have no
-/// meaning here.
+/// `#stablehlo.output_operand_alias<…>` has fields. Skips an attribute of an unknown dialect, and
+/// returns a unit attribute instead.
 fn of_dialect(cursor: &mut Cursor) -> Read<Attribute> {
     let dialect = cursor.marked("#")?;
     match &*dialect {
@@ -188,7 +190,7 @@ fn of_dialect(cursor: &mut Cursor) -> Read<Attribute> {
     }
 }
 
-/// Reads a number and its type. Without a type, an integer has 64 bits, and so has a float.
+/// Reads a number and its type. An integer or a float without a type has 64 bits.
 fn number(cursor: &mut Cursor) -> Read<Attribute> {
     let at = *cursor;
     let digits = cursor.while_is(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+'));

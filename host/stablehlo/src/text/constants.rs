@@ -89,7 +89,8 @@ fn element<'t>(cursor: &mut Cursor<'t>, texts: &mut Vec<&'t str>, depth: usize) 
     cursor.list(brackets, |cursor| element(cursor, texts, depth + 1)).map(drop)
 }
 
-/// Returns a constant. One element stands for all elements of an array.
+/// Returns a constant. If `data` contains a single element, all elements of the array are equal to
+/// it.
 fn constant(element: ElementType, dims: Vec<i64>, data: Vec<u8>) -> Result<Constant, String> {
     let count = dims.iter().product::<i64>();
     let is_one = data.len() == element.byte_size() && count != 1;
@@ -102,7 +103,7 @@ fn constant(element: ElementType, dims: Vec<i64>, data: Vec<u8>) -> Result<Const
     Ok(Constant { elements, dims })
 }
 
-/// Returns the bytes that the hexadecimal digits after `0x` encode. A predicate has a byte.
+/// Returns the bytes that the hexadecimal digits after `0x` encode. Each predicate has one byte.
 fn from_hexadecimal(digits: &str, element: ElementType) -> Result<Vec<u8>, String> {
     let digits = digits.strip_prefix("0x").unwrap_or(digits);
     let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
@@ -114,7 +115,7 @@ fn from_hexadecimal(digits: &str, element: ElementType) -> Result<Vec<u8>, Strin
     Ok(bytes)
 }
 
-/// Returns the bytes of elements.
+/// Converts the texts of elements to bytes.
 fn from_texts(texts: &[&str], element: ElementType) -> Result<Vec<u8>, String> {
     let part = element.real_part();
     let mut bytes = Vec::with_capacity(texts.len() * part.byte_size());
@@ -125,7 +126,8 @@ fn from_texts(texts: &[&str], element: ElementType) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Returns the bits of one number. Hexadecimal digits of a float are its bits.
+/// Returns the bits of one number. If a float is written in hexadecimal digits, the digits are its
+/// bits.
 fn bits(text: &str, element: ElementType) -> Option<u64> {
     if element == ElementType::Pred {
         return match text {

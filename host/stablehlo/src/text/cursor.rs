@@ -38,7 +38,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Skips bytes up to a character's boundary.
+    /// Skips `bytes` bytes. The new position must be the boundary of a character.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.position += bytes;
     }
@@ -51,7 +51,7 @@ impl<'t> Cursor<'t> {
         self.rest().starts_with(expected)
     }
 
-    /// Skips `expected` if it follows.
+    /// Skips `expected` if the text continues with it, and returns whether it does.
     pub(super) fn eat(&mut self, expected: &str) -> bool {
         let follows = self.is_at(expected);
         if follows {
@@ -60,8 +60,8 @@ impl<'t> Cursor<'t> {
         follows
     }
 
-    /// Skips the word `expected` if it follows, but not if a longer word follows that begins with
-    /// `expected`.
+    /// Skips the next word if it is exactly `expected`. Does not skip the beginning of a longer
+    /// word.
     pub(super) fn eat_word(&mut self, expected: &str) -> bool {
         let mut ahead = *self;
         let follows = ahead.word() == expected;
@@ -80,7 +80,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Reads the letters, digits and other characters that names consist of. Returns an empty text
-    /// if none follows.
+    /// if the next character is not a part of a name.
     pub(super) fn word(&mut self) -> &'t str {
         self.while_is(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-'))
     }
@@ -148,7 +148,7 @@ impl<'t> Cursor<'t> {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Reads items between two signs, separated by commas.
+    /// Reads items that are separated by commas, between an opening and a closing sign.
     pub(super) fn list<T>(
         &mut self,
         [open, close]: [&str; 2],
@@ -173,7 +173,8 @@ impl<'t> Cursor<'t> {
         self.list(["[", "]"], Cursor::integer)
     }
 
-    /// Skips text in brackets, and the brackets. Brackets and strings inside are skipped as wholes.
+    /// Skips a pair of brackets and the text between them. Skips nested brackets and strings as
+    /// wholes.
     pub(super) fn skip_bracketed(&mut self, open: char, close: char) -> Read<()> {
         self.expect(&open.to_string())?;
         let mut depth = 1;

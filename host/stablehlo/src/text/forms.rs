@@ -1,6 +1,7 @@
 //! Operations with a syntax of their own.
 //!
-//! In most of these forms, types follow a list of operands and named values.
+//! Most operations with a syntax of their own first list operands and named values, and then the
+//! types.
 //!
 //! ```text
 //! %2 = stablehlo.pad %0, %1, low = [0], high = [1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<5xf32>
@@ -64,7 +65,7 @@ fn module<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>, draft: &mut Draf
     Ok(())
 }
 
-/// Reads `public @name(%a: type {…}) -> (type {…}) attributes {…} {…}`.
+/// Reads a function: `public @name(%a: type {…}) -> (type {…}) attributes {…} {…}`.
 fn function<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>, draft: &mut Draft) -> Read<()> {
     for visibility in ["public", "private"] {
         if cursor.eat_word(visibility) {
@@ -113,7 +114,7 @@ fn optional_dictionary(cursor: &mut Cursor) -> Read<Attribute> {
     Ok(Attribute::Dictionary(entries.into()))
 }
 
-/// Reads `(%a = %init, …) : types attributes {…} cond {…} do {…}`.
+/// Reads a loop: `(%a = %init, …) : types attributes {…} cond {…} do {…}`.
 fn while_loop<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>, draft: &mut Draft) -> Read<()> {
     let names = cursor.list(["(", ")"], |cursor| {
         let name = cursor.marked("%")?;
@@ -138,8 +139,8 @@ fn while_loop<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>, draft: &mut 
     Ok(())
 }
 
-/// Reads `(%a init: %b), … applies name across dimensions = [0] : types`, or the same without
-/// `applies` and with `reducer(%x: type, %y: type) … {…}` at the end.
+/// Reads a reduction: `(%a init: %b), … applies name across dimensions = [0] : types`. Instead of
+/// `applies name`, the text may end with `reducer(%x: type, %y: type) … {…}`.
 fn reduce<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>, draft: &mut Draft) -> Read<()> {
     let mut initial = Vec::new();
     loop {
@@ -197,7 +198,8 @@ fn applying(reader: &mut Reader, cursor: &Cursor, name: &str, like: ValueId) -> 
     Ok(Region { blocks: vec![Block { arguments, operations }] })
 }
 
-/// Reads the name of a called function or of a composite.
+/// Reads the word before the operands: the name of a called function or of a composite, or the
+/// direction of a comparison.
 fn callee(cursor: &mut Cursor, name: &str, draft: &mut Draft) -> Read<()> {
     match name {
         "call" => draft.set("callee", Attribute::Symbol(cursor.marked("@")?.into())),
@@ -212,7 +214,8 @@ fn callee(cursor: &mut Cursor, name: &str, draft: &mut Draft) -> Read<()> {
     Ok(())
 }
 
-/// Reads operands and named values up to the types. Parentheses around them have no meaning.
+/// Reads operands and named values up to the types. Parentheses around the operands have no
+/// meaning.
 fn items<'t>(reader: &mut Reader<'t>, cursor: &mut Cursor<'t>, draft: &mut Draft) -> Read<()> {
     let is_in_parentheses = cursor.eat("(");
     loop {
@@ -304,7 +307,7 @@ fn named(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
     }
 }
 
-/// Returns the name of the attribute that the text calls `key`.
+/// Returns the name of the attribute for which the text of the operation has the name `key`.
 fn attribute_of(operation: &str, key: &str) -> Option<&'static str> {
     Some(match (operation, key) {
         ("broadcast", "sizes") => "broadcast_sizes",

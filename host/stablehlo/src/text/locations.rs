@@ -10,7 +10,7 @@ use crate::program::{Location, Place};
 /// reading needs a bounded stack.
 const MAX_DEPTH: usize = 64;
 
-/// The aliases of a text, which stand outside of all operations: `#loc1 = loc(…)`.
+/// The aliases that a text defines outside of all operations: `#loc1 = loc(…)`.
 pub(super) struct Aliases<'t> {
     places: HashMap<&'t str, Cursor<'t>>,
     known: HashMap<&'t str, Location>,
@@ -35,7 +35,7 @@ impl<'t> Aliases<'t> {
         Ok(Aliases { places, known: HashMap::new() })
     }
 
-    /// Reads `loc(…)` if it follows.
+    /// Reads a location, `loc(…)`, if the text continues with one.
     pub(super) fn location(&mut self, cursor: &mut Cursor<'t>) -> Read<Location> {
         if cursor.eat("loc(") {
             let location = self.inside(cursor, 0)?;

@@ -7,7 +7,7 @@ use super::sharding::{manual_axes, mesh, shardings};
 use super::types::{results, r#type};
 use crate::program::Attribute;
 
-/// Reads `@mesh = <["x"=2]>`.
+/// Reads a mesh with its name: `@mesh = <["x"=2]>`.
 pub(super) fn named_mesh(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
     draft.set("sym_name", Attribute::Symbol(cursor.marked("@")?.into()));
     cursor.expect("=")?;
@@ -18,7 +18,7 @@ pub(super) fn named_mesh(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
     Ok(())
 }
 
-/// Reads a computation with its operands, shardings, arguments and types:
+/// Reads a manual or named computation with its operands, shardings, arguments and types:
 ///
 /// ```text
 /// (%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{}]>] manual_axes={"x"}

@@ -27,14 +27,14 @@ use crate::program::{Attribute, Program};
 /// Reads a program from text. `file` is the name of the text's file, for error messages.
 ///
 /// # Errors
-/// The first fault, with line and column.
+/// Returns the first error in the text, with line and column.
 pub fn read_text(text: &str, file: &str) -> Result<Program, StablehloError> {
     let mut reader = Reader::new(text, file, forms::operation)?;
     let module = reader.module(&mut Cursor::new(text, file))?;
     Ok(Program { module, values: reader.names.values, file: file.to_owned() })
 }
 
-/// Reads one attribute, as HLO's text contains it in configurations of custom calls.
+/// Reads one attribute in MLIR's syntax, which HLO text uses in the configurations of custom calls.
 pub(crate) fn read_attribute(text: &str) -> Result<Attribute, StablehloError> {
     let mut cursor = Cursor::new(text, "configuration");
     let attribute = attributes::attribute(&mut cursor)?;

@@ -1,4 +1,4 @@
-//! Values and aliases by the names that the text gives them.
+//! Finds values by their names in the text.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,10 @@ use crate::program::{Type, ValueId};
 pub(super) struct Names {
     /// Types of all values.
     pub values: Vec<Type>,
-    /// The names in each region around the position, the outermost region first.
+    /// The values by name in each region that encloses the current position, the outermost region
+    /// first.
     regions: Vec<HashMap<String, Vec<ValueId>>>,
-    /// Number of the innermost regions that are visible.
+    /// Number of the innermost regions whose names are visible.
     visible: usize,
 }
 
@@ -32,7 +33,7 @@ impl Names {
         self.visible = before;
     }
 
-    /// Gives a name to new values of these types.
+    /// Adds new values of the types `types`, which have one common name.
     pub(super) fn define(&mut self, cursor: &Cursor, name: &str, types: Vec<Type>) -> Read<Vec<ValueId>> {
         let first =
             u32::try_from(self.values.len()).ok().filter(|first| first.checked_add(types.len() as u32).is_some());

@@ -10,7 +10,8 @@ use super::types::{results, r#type};
 use crate::program::{Block, Location, Operation, Region, Type, ValueId};
 use crate::tables::name_in_program;
 
-/// Regions in a deeper nesting are refused, so that reading needs a bounded stack.
+/// Maximum nesting depth of regions. The reader refuses more deeply nested regions, so that its
+/// recursion needs a bounded stack.
 const MAX_DEPTH: usize = 64;
 
 /// Reads operations.
@@ -21,11 +22,12 @@ pub(super) struct Reader<'t> {
     depth: usize,
 }
 
-/// Reads an operation in a syntax of its own. Such an operation may contain regions, so the code of
-/// these forms uses the reader, which gets that code as a value.
+/// Reads an operation in a syntax of its own. The reader calls this function for each operation
+/// with a syntax of its own. If the operation contains regions, the function calls the reader in
+/// turn, so the reader receives the function as a value.
 pub(super) type Form<'t> = fn(&mut Reader<'t>, &mut Cursor<'t>) -> Read<Draft>;
 
-/// An operation while it is read.
+/// An operation that is being read.
 #[derive(Default)]
 pub(super) struct Draft {
     pub name: String,
@@ -48,7 +50,8 @@ impl<'t> Reader<'t> {
         Ok(Reader { names: Names::default(), aliases: Aliases::find(text, file)?, form, depth: 0 })
     }
 
-    /// Reads the outermost operation. A text without a module consists of functions.
+    /// Reads the outermost operation. If the text contains no module, adds a module around the
+    /// functions.
     pub(super) fn module(&mut self, cursor: &mut Cursor<'t>) -> Read<Operation> {
         let before = self.names.enter(true);
         skip_aliases(cursor);
@@ -127,7 +130,8 @@ impl<'t> Reader<'t> {
         Ok(draft)
     }
 
-    /// Reads a region in braces. `arguments` are names and types that stand before the region.
+    /// Reads a region in braces. `arguments` are the names and types of those arguments that the
+    /// text states before the region.
     pub(super) fn region(
         &mut self,
         cursor: &mut Cursor<'t>,

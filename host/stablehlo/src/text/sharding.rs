@@ -1,13 +1,13 @@
-//! Attributes of the dialect `sdy` in text, which describe shardings. They get the same parts as in
-//! portable artifacts.
+//! Attributes of the dialect `sdy` in text, which describe shardings. An attribute from text has
+//! the same parts as an attribute from a portable artifact.
 
 use std::sync::Arc;
 
 use super::cursor::{Cursor, Read};
 use crate::program::{Attribute, Sharding};
 
-/// Reads the rest of an attribute whose name after `#` was read. Returns `None` for other
-/// attributes, and reads nothing then.
+/// Reads the rest of an attribute of the dialect `sdy`, after its name. For an attribute of another
+/// dialect, reads nothing and returns `None`.
 pub(super) fn attribute(cursor: &mut Cursor, name: &str) -> Read<Option<Attribute>> {
     Ok(Some(match name {
         "sdy.mesh" => mesh(cursor)?,
@@ -33,19 +33,19 @@ pub(super) fn attribute(cursor: &mut Cursor, name: &str) -> Read<Option<Attribut
     }))
 }
 
-/// Reads `{"x", "y"}`: the names of the axes that a manual computation divides arrays along.
+/// Reads `{"x", "y"}`: the names of the axes along which a manual computation divides arrays.
 pub(super) fn manual_axes(cursor: &mut Cursor) -> Read<Attribute> {
     let axes = cursor.list(["{", "}"], |cursor| Ok(Attribute::Text(cursor.string()?.into())))?;
     Ok(of("manual axes", vec![Attribute::List(axes.into())], Vec::new()))
 }
 
-/// Reads `[<@mesh, [{"x"}]>, …]`: a sharding of each value.
+/// Reads `[<@mesh, [{"x"}]>, …]`: one sharding per value.
 pub(super) fn shardings(cursor: &mut Cursor) -> Read<Attribute> {
     let shardings = cursor.list(["[", "]"], sharding)?;
     Ok(of("shardings of values", vec![Attribute::List(shardings.into())], Vec::new()))
 }
 
-/// Reads `<["x"=2, "y"=4], device_ids=[…]>`.
+/// Reads a mesh: `<["x"=2, "y"=4], device_ids=[…]>`.
 pub(super) fn mesh(cursor: &mut Cursor) -> Read<Attribute> {
     cursor.expect("<")?;
     let axes = cursor.list(["[", "]"], |cursor| {
@@ -63,7 +63,7 @@ pub(super) fn mesh(cursor: &mut Cursor) -> Read<Attribute> {
     Ok(of("mesh", vec![Attribute::List(axes.into())], device_ids))
 }
 
-/// Reads `<@mesh, [{"x"}, {?}], replicated={"y"}, unreduced={"z"}>`.
+/// Reads a sharding: `<@mesh, [{"x"}, {?}], replicated={"y"}, unreduced={"z"}>`.
 pub(super) fn sharding(cursor: &mut Cursor) -> Read<Attribute> {
     cursor.expect("<")?;
     let on = if cursor.eat_word("mesh") { mesh(cursor)? } else { Attribute::Symbol(cursor.marked("@")?.into()) };
@@ -85,8 +85,8 @@ pub(super) fn sharding(cursor: &mut Cursor) -> Read<Attribute> {
     Ok(of("sharding", [on].into_iter().chain(lists).collect(), Vec::new()))
 }
 
-/// Reads `{"x", ?}p1`: the axes that divide a dimension. The question mark stands for further axes,
-/// and the number after `p` is a priority.
+/// Reads `{"x", ?}p1`: the axes that divide a dimension. The question mark says that further axes
+/// may divide the dimension. The number after `p` is a priority.
 fn dimension(cursor: &mut Cursor) -> Read<Attribute> {
     let mut is_closed = true;
     let axes = cursor.list(["{", "}"], |cursor| {
@@ -104,7 +104,7 @@ fn dimension(cursor: &mut Cursor) -> Read<Attribute> {
     Ok(of("dimension", vec![Attribute::List(axes.into())], numbers))
 }
 
-/// Reads `"x"`, or `"x":(1)2` for a part of an axis.
+/// Reads an axis, `"x"`, or a part of an axis, `"x":(1)2`.
 fn axis(cursor: &mut Cursor) -> Read<Attribute> {
     let mut parts = vec![Attribute::Text(cursor.string()?.into())];
     if cursor.eat(":") {

@@ -5,7 +5,8 @@ use fusebox_core::hlo::ElementType;
 use super::cursor::{Cursor, Read};
 use crate::program::Type;
 
-/// Tuples and functions in a deeper nesting are refused, so that reading needs a bounded stack.
+/// Maximum nesting depth of tuple and function types. The reader refuses more deeply nested types,
+/// so that its recursion needs a bounded stack.
 const MAX_DEPTH: usize = 64;
 /// Largest number of elements of an array. A larger array does not fit in any memory, and its size
 /// in bytes may overflow.
@@ -104,7 +105,7 @@ fn array(cursor: &mut Cursor) -> Read<Type> {
     })
 }
 
-/// Reads an element type, or the name of an unsupported one.
+/// Reads an element type, or the name of an unsupported element type.
 fn element(cursor: &mut Cursor) -> Read<Result<ElementType, String>> {
     if cursor.eat_word("complex") {
         cursor.expect("<")?;

@@ -1,12 +1,12 @@
-//! A modified Bessel function, by Chebyshev series of the Cephes library (S. Moshier,
+//! Computes a modified Bessel function by Chebyshev series of the Cephes library (Stephen Moshier,
 //! <https://www.netlib.org/cephes>).
 
 use fusebox_core::hlo::Comparison;
 
 use super::value::Value;
 
-/// Coefficients of the series of `I₁(x) / (x exp(x))` for x from 0 to 8, in `x / 2 - 2`. Single
-/// precision needs only the last 17.
+/// Coefficients of the Chebyshev series of `I₁(x) / (x exp(x))` for x from 0 to 8, with the
+/// variable `x / 2 - 2`. Single precision needs only the last 17 coefficients.
 const SMALL: [f64; 29] = [
     2.7779141127610464e-18,
     -2.111421214358166e-17,
@@ -38,8 +38,8 @@ const SMALL: [f64; 29] = [
     -0.17641651835783406,
     0.25258718644363365,
 ];
-/// Coefficients of the series of `I₁(x) √x / exp(x)` for x above 8, in `32 / x - 2`. Single
-/// precision needs only the last 7.
+/// Coefficients of the Chebyshev series of `I₁(x) √x / exp(x)` for x above 8, with the variable
+/// `32 / x - 2`. Single precision needs only the last 7 coefficients.
 const LARGE: [f64; 25] = [
     7.517296310842105e-18,
     4.414348323071708e-18,
@@ -79,7 +79,7 @@ pub(super) fn bessel_i1e(x: Value) -> Value {
 }
 
 /// Evaluates a Chebyshev series in `x / 2` by Clenshaw's recurrence. The coefficient of the highest
-/// degree comes first, and half of the last coefficient counts.
+/// degree comes first. The constant term is half of the last coefficient.
 fn chebyshev<'f>(x: Value<'f>, coefficients: &[f64]) -> Value<'f> {
     let [mut current, mut before, mut earlier] = [x.filled(0.0); 3];
     for &coefficient in coefficients {

@@ -4,14 +4,14 @@ use fusebox_core::hlo::{Comparison, ElementType, Specials};
 
 use super::value::Value;
 
-/// Whether the bits of floats of a type, without the sign, are integers in the order of the
-/// magnitudes, from zero to infinity.
+/// Whether the bits of a float without the sign bit, read as an integer, order the floats of a type
+/// by magnitude, from zero to infinity.
 pub(super) fn has_neighbours(element_type: ElementType) -> bool {
     let is_ordered = element_type.float_format().is_some_and(|format| format.specials == Specials::Ieee);
     is_ordered && integers(element_type).is_some()
 }
 
-/// Returns the integers that are as wide as a type.
+/// Returns the signed integer type that is as wide as a type.
 fn integers(element_type: ElementType) -> Option<ElementType> {
     Some(match element_type.bits() {
         8 => ElementType::S8,

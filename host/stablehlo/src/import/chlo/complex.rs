@@ -5,7 +5,8 @@ use fusebox_core::hlo::Comparison;
 use super::value::Value;
 
 /// Returns `x²` as `(a - b)(a + b) + 2abi`, which loses no digits if `a` and `b` are nearly equal.
-/// If they have the same finite magnitude, the real part is zero, even where `a + b` overflows.
+/// If `a` and `b` have the same finite magnitude, the real part is zero, even where `a + b`
+/// overflows.
 pub(super) fn square(x: Value) -> Value {
     let (a, b) = (x.real(), x.imag());
     let is_equal = a.abs().is(Comparison::Eq, b.abs());

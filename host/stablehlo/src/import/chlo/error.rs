@@ -4,8 +4,9 @@ use fusebox_core::hlo::Comparison;
 
 use super::value::Value;
 
-/// Returns `1 - erf(x)`, without the cancellation for large x. The formulas and their numbers are
-/// those of the Cephes library (S. Moshier, <https://www.netlib.org/cephes>).
+/// Returns `1 - erf(x)`, and avoids the cancellation of this subtraction for large x. The formulas
+/// and their numbers come from the Cephes library (Stephen Moshier,
+/// <https://www.netlib.org/cephes>).
 pub(super) fn erfc(x: Value) -> Value {
     let is_double = x.is_double();
     let magnitude = x.abs();
@@ -32,7 +33,8 @@ fn scaled_single<'f>(magnitude: Value<'f>, square: Value<'f>) -> Value<'f> {
     scale * magnitude.is(Comparison::Lt, 2.0).choose(near, far)
 }
 
-/// Returns `erfc(magnitude)` for a magnitude of at least 1. `exponent` is its negated square.
+/// Returns `erfc(magnitude)` for a magnitude of at least 1. `exponent` is the negated square of
+/// `magnitude`.
 fn scaled_double<'f>(magnitude: Value<'f>, exponent: Value<'f>) -> Value<'f> {
     let scale = exponent.exp();
     let near = scale * magnitude.polynomial(&NEAR_DOUBLE) / magnitude.polynomial(&NEAR_DIVISOR_DOUBLE);
@@ -40,8 +42,9 @@ fn scaled_double<'f>(magnitude: Value<'f>, exponent: Value<'f>) -> Value<'f> {
     magnitude.is(Comparison::Lt, 8.0).choose(near, far)
 }
 
-/// Returns the number whose error function is x. Each polynomial in `w = -log(1 - x²)`, or in its
-/// root, is accurate for a range of w (M. Giles, "Approximating the erfinv function", 2012).
+/// Returns the number whose error function is x. Each polynomial in `w = -log(1 - x²)`, or in the
+/// square root of w, is accurate for a range of w (Mike Giles, "Approximating the erfinv function",
+/// 2012).
 pub(super) fn erf_inv(x: Value) -> Value {
     let w = -(x * -x).log_plus_one();
     let root = w.sqrt();

@@ -1,7 +1,8 @@
 //! The logarithm of the gamma function, and the derivative of this logarithm.
 //!
-//! Both functions use Lanczos's approximation (C. Lanczos, "A precision approximation of the gamma
-//! function", 1964) with g = 7 and 9 terms, and the reflection formula below 1/2.
+//! Both functions use Lanczos's approximation with g = 7 and 9 terms (Cornelius Lanczos, "A
+//! precision approximation of the gamma function", 1964). For x below 1/2, both functions use the
+//! reflection formula.
 
 use std::f64::consts::PI;
 
@@ -27,11 +28,12 @@ const LOG_G: f64 = 2.0149030205422647;
 const LOG_ROOT: f64 = 0.9189385332046727;
 const LOG_PI: f64 = 1.1447298858494002;
 
-/// Parts of the approximation at `x`, for `z = x - 1`, or `z = -x` below 1/2.
+/// Intermediate values of Lanczos's approximation at `x`. The value `z` is `x - 1`, or `-x` if `x`
+/// is below 1/2.
 struct Lanczos<'f> {
     is_reflected: Value<'f>,
     z: Value<'f>,
-    /// `z + i + 1` for the term `i`.
+    /// The divisor `z + i + 1` of each term `i`.
     divisors: [Value<'f>; TERMS.len()],
     /// `BASE` plus the sum of the terms, each divided by its divisor.
     sum: Value<'f>,

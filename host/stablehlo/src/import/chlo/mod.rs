@@ -10,9 +10,10 @@
 //! complex.rs      square and conjugate
 //! ```
 //!
-//! Portable artifacts contain a definition of each such operation. Text contains only the
-//! operation, so this module has the same definitions: a function gives equal results from text and
-//! from an artifact. Narrow floats are computed as `f32`, and the result is rounded once.
+//! Portable artifacts contain a definition of each operation of CHLO. StableHLO text contains only
+//! the operation, so this module has the same definitions: a program returns equal results whether
+//! it is read from text or from an artifact. The formulas compute narrow floats in `f32`, and round
+//! the result once.
 
 mod bessel;
 mod bits;
@@ -34,8 +35,9 @@ use super::elementwise::named;
 use crate::program::Attribute;
 
 /// Adds an operation of CHLO that the program defines by other operations. If HLO has the
-/// operation, uses it; otherwise calls the function with the definition. For complex numbers, the
-/// definition is more accurate near the branch cuts of the function than HLO's operation.
+/// operation, adds HLO's operation; otherwise adds a call of the function that contains the
+/// definition. For complex numbers, always adds the call, because the definition is more accurate
+/// near branch cuts than HLO's operation.
 pub(super) fn composite(call: &mut Call) -> Imported<InstrId> {
     let operation = call.operation;
     let attributes = match operation.attribute("composite_attributes") {
@@ -52,7 +54,8 @@ pub(super) fn composite(call: &mut Call) -> Imported<InstrId> {
     }
 }
 
-/// Adds an operation of CHLO without a definition, as text contains it.
+/// Adds an operation of CHLO that the program does not define, because the program was read from
+/// text.
 pub(super) fn undefined(call: &mut Call, name: &str) -> Imported<InstrId> {
     if let Some(op) = known(name, &call.operation.attributes) {
         return call.push(op);
@@ -101,7 +104,7 @@ fn known(name: &str, attributes: &[(Arc<str>, Attribute)]) -> Option<Op> {
     }
 }
 
-/// An operation that HLO lacks, as a formula.
+/// The formula of an operation that HLO lacks.
 enum Function {
     OfOne(fn(Value) -> Value),
     OfTwo(for<'f> fn(Value<'f>, Value<'f>) -> Value<'f>),
@@ -131,12 +134,12 @@ fn function(name: &str, types: &[ElementType]) -> Option<Function> {
     })
 }
 
-/// Computes a function of floats, narrow floats as `f32`.
+/// Computes a function of floats. Computes in `f32` if the floats are narrow.
 fn widened<'f>(x: Value<'f>, function: fn(Value<'f>) -> Value<'f>) -> Value<'f> {
     function(x.converted(wide(x))).converted(x.element_type)
 }
 
-/// Like [`widened`], for a function of two operands.
+/// Computes a function of two operands as [`widened`] computes a function of one operand.
 fn widened_pair<'f>(x: Value<'f>, y: Value<'f>, function: fn(Value<'f>, Value<'f>) -> Value<'f>) -> Value<'f> {
     function(x.converted(wide(x)), y.converted(wide(y))).converted(x.element_type)
 }

@@ -57,13 +57,13 @@ impl<'f> Value<'f> {
         Value { id, element_type: element_type.unwrap_or(self.element_type), ..self }
     }
 
-    /// Returns an array with the shape and the type of this one. All its elements are `number`,
-    /// rounded to the type.
+    /// Returns an array with the shape and the type of this array. All elements of the result are
+    /// `number`, rounded to the type.
     pub(super) fn filled(self, number: f64) -> Value<'f> {
         self.with(|edit| edit.filled_like(self.id, number))
     }
 
-    /// Like [`filled`](Self::filled), for integers that `f64` cannot represent.
+    /// Does the same as [`filled`](Self::filled) for an integer that `f64` cannot represent.
     pub(super) fn filled_with_integer(self, integer: i64) -> Value<'f> {
         self.with(|edit| {
             let (scalar, dims) = (edit.integer(self.element_type, integer), edit.dims(self.id));
@@ -78,7 +78,7 @@ impl<'f> Value<'f> {
         }
     }
 
-    /// Whether the elements are `f64`. The formulas for other floats are those of `f32`.
+    /// Whether the elements are `f64`. All other floats use the formulas for `f32`.
     pub(super) fn is_double(self) -> bool {
         self.element_type == ElementType::F64
     }
@@ -92,7 +92,7 @@ impl<'f> Value<'f> {
         self.with(|edit| edit.binary(op, self.id, right.id))
     }
 
-    /// Compares each element with an element of the other array.
+    /// Compares each element with the corresponding element of `right`.
     pub(super) fn is(self, direction: Comparison, right: impl Into<Operand<'f>>) -> Value<'f> {
         let right = self.operand(right);
         self.with(|edit| edit.compare(direction, self.id, right.id))

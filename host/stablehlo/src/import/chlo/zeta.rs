@@ -23,8 +23,8 @@ const BERNOULLI: [f64; 12] = [
     0.08333333333333333,
 ];
 
-/// Returns the sum of `(q + n)^-x` for n = 0, 1, …. Adds the first terms one by one, and the others
-/// by the formula of Euler and Maclaurin.
+/// Returns the sum of `(q + n)^-x` for n = 0, 1, …. Adds the first terms one by one, and computes
+/// the sum of the remaining terms by the formula of Euler and Maclaurin.
 pub(super) fn zeta<'f>(x: Value<'f>, q: Value<'f>) -> Value<'f> {
     let exponent = -x;
     let (mut base, mut sum) = (q, q.power(exponent));
