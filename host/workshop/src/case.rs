@@ -45,8 +45,8 @@ impl Case {
         fusebox_interpreter::evaluate(&self.module, &self.inputs)
     }
 
-    /// Describes how a result differs from the interpreter's result; `None` if rounding explains
-    /// the difference.
+    /// Describes how a result differs from the interpreter's result. Returns `None` if rounding
+    /// explains the difference.
     ///
     /// # Errors
     /// If the interpreter has no result.
@@ -54,8 +54,8 @@ impl Case {
         self.difference_between(found, &self.expected_result()?)
     }
 
-    /// Describes how a result of the module differs from an expected result; `None` if rounding
-    /// explains the difference.
+    /// Describes how a result of the module differs from an expected result. Returns `None` if
+    /// rounding explains the difference.
     ///
     /// # Errors
     /// If the interpreter has no result.

@@ -74,7 +74,7 @@ fn is_close(element_type: ElementType, found: &[u8], expected: &[u8], closeness:
         || (found - expected).abs() <= tolerance * (1.0 + expected.abs())
 }
 
-/// Returns the size of a few units in the last place of the number 1, as the tolerance of a type.
+/// Returns the tolerance of an element type: a few units in the last place of the number 1.
 fn few_units(element_type: ElementType) -> f64 {
     match element_type {
         ElementType::F64 => 1e-13,
@@ -89,17 +89,16 @@ pub fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// Largest ratio of two changes of a result. The first change is the one that rounding may cause.
-/// The second change is the one that results if the last bits of the inputs are changed. The ratio
-/// is large, because every step of a computation rounds, but the inputs are changed only once.
+/// Largest change of a result that rounding may cause, as a multiple of the change that results if
+/// the last bits of the inputs are changed. The multiple is large, because every step of a
+/// computation rounds, but the inputs are changed only once.
 const STEPS: f64 = 64.0;
 
 /// Describes the first difference between two results that rounding does not explain; `None` if
-/// rounding explains all differences. `jittered` returns two results of the computation. The first
-/// result is computed from the inputs, the second from inputs whose last bits are changed
-/// ([`jitter`]). The difference of these two results shows how strongly the computation amplifies
-/// rounding. `jittered` is called only if `found` and `expected` differ by more than a few units in
-/// the last place.
+/// rounding explains all differences. `jittered` computes two results: one from the inputs, and one
+/// from inputs whose last bits are changed ([`jitter`]). The difference of the two results of
+/// `jittered` shows how strongly the computation amplifies rounding. `jittered` is called only if
+/// `found` and `expected` differ by more than a few units in the last place.
 ///
 /// # Errors
 /// If `jittered` fails.
@@ -135,7 +134,8 @@ fn largest_change(from: &ArrayLiteral, to: &ArrayLiteral) -> f64 {
     changes.filter(|change| change.is_finite()).fold(0.0, f64::max)
 }
 
-/// Returns the same values with the last bit flipped in about half of the finite nonzero floats.
+/// Returns a copy of the values in which the last bit of about half of the finite nonzero floats is
+/// flipped.
 pub fn jitter(value: &Literal) -> Literal {
     match value {
         Literal::Tuple(elements) => Literal::Tuple(elements.iter().map(jitter).collect()),

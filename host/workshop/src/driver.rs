@@ -1,7 +1,7 @@
 //! Runs executables for NVIDIA GPUs on the software driver, which `docs/gpu-without-a-card.md`
-//! describes. The software driver is a library that answers for NVIDIA's driver. A program finds
-//! NVIDIA's driver in the folders that `LD_LIBRARY_PATH` contains when the program starts.
-//! Therefore each executable runs in a process of its own.
+//! describes. The software driver is a library that programs load instead of NVIDIA's driver. A
+//! program finds NVIDIA's driver in the folders that `LD_LIBRARY_PATH` contains when the program
+//! starts. Therefore each executable runs in a process of its own.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use crate::counts::KernelCounts;
 
-/// The environment variable that names the library.
+/// The environment variable that names the library of the software driver.
 pub const VARIABLE: &str = "FUSEBOX_CUDA_DRIVER";
 /// The name under which programs look for NVIDIA's driver.
 const LIBRARY: &str = "libcuda.so.1";
@@ -27,7 +27,7 @@ const FOLDERS: &str = "LD_LIBRARY_PATH";
 /// The reason why an executable cannot run on the software driver.
 #[derive(Debug, Error)]
 pub enum DriverError {
-    /// No library is named.
+    /// The user has not named a library, and the folders in `LD_LIBRARY_PATH` contain none.
     #[error(
         "this needs the software driver, a library that executes code for NVIDIA GPUs without a GPU. `cargo build \
          --release -p software-cuda` builds it, and --driver target/release/libsoftware_cuda.so or the variable \
@@ -40,7 +40,7 @@ pub enum DriverError {
          target/release/libsoftware_cuda.so", .0.display()
     )]
     NoFile(PathBuf),
-    /// The executable is for another kind of machine.
+    /// The executable is not for NVIDIA GPUs.
     #[error("the software driver executes code for NVIDIA GPUs, and this program is compiled for {0}")]
     OtherTarget(Target),
     /// A request to the system failed.
@@ -66,7 +66,8 @@ pub enum DriverError {
          target/release/libsoftware_cuda.so", .0.display()
     )]
     NoCounts(PathBuf),
-    /// The counts are not those that this version of fusebox knows.
+    /// This version of fusebox cannot read the counts of the library, because they have another
+    /// format.
     #[error(
         "{} counts in another way than this fusebox expects: {source}. Build both from the same sources",
         library.display()

@@ -11,7 +11,7 @@
 //! * [`repro`]: writes a folder that contains everything to reproduce the compilation of a module
 //!   or a fusion.
 //! * [`simulated`]: runs a program on the simulator if the program's result on this processor is
-//!   wrong. Reports the fault that the simulator finds.
+//!   wrong, and reports the fault that the simulator finds.
 //! * [`stages`]: interprets a kernel after every stage of lowering, without code generation.
 //! * [`case`]: a module together with its inputs. [`probe`]: reads intermediate values of a
 //!   compiled program. [`pinned`]: creates options that choose one emitter.
@@ -32,7 +32,7 @@
 //!   later runs.
 //! * [`ptxas`]: assembles kernels with NVIDIA's assembler, and parses the assembler's report.
 //! * [`driver`]: runs executables for NVIDIA GPUs on the software driver. [`counts`]: shows what
-//!   kernels execute there, beside their predicted times.
+//!   kernels execute on the software driver, beside their predicted times.
 
 #![forbid(unsafe_code)]
 

@@ -9,7 +9,7 @@ use fusebox_compiler::Selected;
 use fusebox_core::hlo::{Computation, Instruction};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Largest number of ranges of lines in a text.
+/// Largest number of line ranges that a text lists.
 const MOST_RANGES: usize = 3;
 
 /// Lines of the user's files.
@@ -38,7 +38,7 @@ impl SourceLines {
         }
     }
 
-    /// Returns the lines that a kernel computes.
+    /// Returns the lines of the user's program that a kernel computes.
     pub fn of_kernel(kernel: &Selected) -> SourceLines {
         SourceLines::of(kernel.unit.fusion.computation())
     }
@@ -91,7 +91,8 @@ fn ranges(lines: &BTreeSet<i64>) -> Vec<(i64, i64)> {
 }
 
 impl Serialize for SourceLines {
-    /// People and programs read JSON, which lists the lines. Other formats keep the map.
+    /// Formats for human readers, such as JSON, contain the list of lines. Other formats contain
+    /// the map from files to lines.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() { serializer.collect_seq(self.all()) } else { self.0.serialize(serializer) }
     }

@@ -74,7 +74,7 @@ pub struct NewEmitter {
     /// Folder of the crate. The folder must be empty, or must not exist yet.
     pub folder: PathBuf,
     /// The folder with the sources of fusebox-core. With `None`, the crate depends on the release
-    /// of this version.
+    /// of fusebox-core that has this program's version.
     pub core: Option<PathBuf>,
 }
 

@@ -12,7 +12,7 @@ pub fn pinned(kernel: &Selected, options: &Options) -> Options {
 }
 
 /// Returns options that choose the emitter with this number for all fusions, with its default
-/// knobs. With these options, it is an error if the emitter declines a fusion.
+/// knobs. With the returned options, compilation fails if the emitter declines a fusion.
 pub fn pinned_to(emitter: usize, options: &Options) -> Options {
     with(emitter, Configuration::default(), true, options)
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::closeness::{difference_beyond_rounding, jitter};
 
-/// Largest work of a module that the interpreter evaluates, as a number of additions. This work
-/// takes some tenths of a second.
+/// Largest work of a module that the interpreter evaluates, as a number of additions. The
+/// interpreter takes some tenths of a second for so much work.
 const MOST_INTERPRETED: f64 = 2e6;
 
 /// The source of right results.
@@ -18,8 +18,8 @@ const MOST_INTERPRETED: f64 = 2e6;
 pub enum Authority {
     /// The reference interpreter.
     Interpreter,
-    /// A program that was compiled with the bundled emitters. This reference is used if the
-    /// interpreter would take too long.
+    /// A program that was compiled with the bundled emitters. A program with bundled emitters
+    /// computes the reference if the interpreter would take too long.
     BundledEmitters,
 }
 
@@ -45,8 +45,8 @@ pub struct Reference<'a> {
 
 impl<'a> Reference<'a> {
     /// Returns the interpreter's result if the module needs little work. Otherwise returns the
-    /// result of the first program that runs without error. `None` if there is no result. Takes
-    /// only as many programs from the iterator as needed.
+    /// result of the first program that runs without error. Returns `None` if there is no result.
+    /// Takes programs from the iterator only until one of them runs without error.
     pub fn new(
         module: &'a Module,
         inputs: &'a [Literal],

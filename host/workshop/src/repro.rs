@@ -123,8 +123,8 @@ fn table(stages: &[JudgedStage]) -> String {
 }
 
 /// Returns a fusion of a compiled program as a case. The inputs of the case are the operands that
-/// the program passes to the fusion. If the fusion is in a loop, they are the operands of the first
-/// iteration.
+/// the program passes to the fusion. If the fusion is in a loop, the inputs are the operands of the
+/// first iteration.
 ///
 /// # Errors
 /// If no sequence of the program uses the fusion, or the program fails.

@@ -15,7 +15,7 @@ use crate::measure::{Cache, time};
 
 /// Number of times that a copy is measured. Each measurement is the median of several executions.
 const SAMPLES: usize = 9;
-/// Number of times that each kind of sweep over memory is measured: reading, writing, updating.
+/// Number of measurements of each kind of sweep over memory: reading, writing, updating.
 const SWEEPS: usize = 31;
 
 /// The work of a kernel, as bytes and operations.
@@ -104,8 +104,8 @@ pub struct MachineSpeeds<'o> {
 }
 
 impl<'o> MachineSpeeds<'o> {
-    /// Measures how many operations per second this machine computes. On a GPU this is not
-    /// measured, because the roof of a GPU considers only memory.
+    /// Measures how many operations per second this machine computes. On a GPU, the number of
+    /// operations is not measured, because the roof of a GPU considers only memory.
     pub fn new(target: Target, options: &'o Options) -> MachineSpeeds<'o> {
         let operations = match target {
             Target::Cpu => operations_per_second(options.thread_count()),
@@ -118,10 +118,10 @@ impl<'o> MachineSpeeds<'o> {
     }
 
     /// Returns the roof for some work. The time for memory is the least time in which all threads
-    /// can move the bytes. Several kernels are measured. One copies: it reads half of the bytes and
-    /// writes the other half. The other kernels only read, only write, or update memory. The time
-    /// for arithmetic is the time that all threads take for the same number of multiplications and
-    /// additions of `f32` in registers.
+    /// can move the bytes. The time for memory is measured with several kernels. The first kernel
+    /// copies: it reads half of the bytes and writes the other half. The other kernels, which run
+    /// only on the cpu, read, write or update memory. The time for arithmetic is the time that all
+    /// threads take for the same number of multiplications and additions of `f32` in registers.
     ///
     /// # Errors
     /// If there is too little memory, or a GPU fails.

@@ -1,5 +1,5 @@
 //! Compares the time of each fusion of a program with its roof. Also states the resource that
-//! limits the fusion's speed, and the fusion's predicted and measured times.
+//! limits the speed of each fusion, and the predicted and measured times of the fusion.
 
 use std::io::{self, Write};
 
@@ -40,8 +40,8 @@ pub struct RooflineRow {
 }
 
 impl RooflineRow {
-    /// Returns the roof as a fraction of the measured time. If no time was measured, returns it as
-    /// a fraction of the predicted time.
+    /// Returns the roof as a fraction of the measured time. If no time was measured, returns the
+    /// roof as a fraction of the predicted time.
     pub fn of_roof(&self) -> f64 {
         self.roof_us / self.measured_us.unwrap_or(self.predicted_us).max(f64::MIN_POSITIVE)
     }

@@ -1,6 +1,7 @@
 //! Runs a program on the simulator, to find out why the program's result on this processor is
 //! wrong. The simulator reports kernels that read or write out of bounds, have races, or use
-//! uninitialised memory. On the processor, these kernels run without an error.
+//! uninitialised memory. The processor reports no error for kernels with races, accesses out of
+//! bounds or uninitialised memory.
 
 use fusebox_compiler::{Dump, Options};
 use fusebox_core::device::DeviceDescription;
@@ -10,8 +11,8 @@ use fusebox_runtime as runtime;
 use crate::case::{Case, executed};
 use crate::reference::is_short;
 
-/// Largest work of a module that is simulated, as a number of additions. This work takes some
-/// seconds.
+/// Largest work of a module that is simulated, as a number of additions. The simulator takes some
+/// seconds for so much work.
 const MOST_SIMULATED: f64 = 2e7;
 
 /// Describes the fault that the simulator finds in a kernel, with emitter, element, thread and

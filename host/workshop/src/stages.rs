@@ -1,5 +1,5 @@
-//! Executes a kernel as it is after each stage of lowering, with the kernel interpreter. So the
-//! first stage after which the result is wrong can be found.
+//! Executes the kernel of each stage of lowering with the kernel interpreter, to find the first
+//! stage after which the kernel's result is wrong.
 
 use std::fmt;
 use std::time::Duration;
@@ -100,7 +100,8 @@ impl<'c> KernelStages<'c> {
     }
 
     /// Returns the first stage after which an operation makes a false promise, and a description of
-    /// the promise. Only promises of `Indices` and later stages reach LLVM.
+    /// the promise. Checks only the stages from `Indices` on, because promises of earlier stages do
+    /// not reach LLVM.
     pub fn broken_promise(&self) -> Option<(Stage, String)> {
         let stages = self.texts.iter().filter(|(stage, _)| *stage >= Stage::Indices);
         let mut broken = stages.filter_map(|(stage, text)| match self.executed(text, true) {

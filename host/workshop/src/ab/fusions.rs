@@ -24,11 +24,11 @@ pub struct FusionSelection {
     pub only_in_b: Vec<String>,
 }
 
-/// Returns the fusions to compare. With a pattern, these are the fusions that both sides have and
-/// whose names match the pattern. Without a pattern, these are the fusions for which the sides
-/// build different kernels; if the sides lower kernels differently, these are all common fusions.
-/// If a side is another fusebox program, its kernels are unknown (`None`). Then all matching
-/// fusions of the other side are compared.
+/// Returns the fusions to compare. With a pattern, returns the fusions that both sides have and
+/// whose names match the pattern. Without a pattern, returns the fusions for which the sides build
+/// different kernels, or all common fusions if the sides lower kernels differently. If a side is
+/// another fusebox program, its kernels are unknown (`None`), and all matching fusions of the other
+/// side are returned.
 ///
 /// # Errors
 /// If no fusion matches the pattern.

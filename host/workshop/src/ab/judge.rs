@@ -25,7 +25,8 @@ pub enum ResultJudgement {
         a: Option<String>,
         b: Option<String>,
     },
-    /// Unknown, because neither the interpreter nor the bundled emitters have a result.
+    /// The verdict is unknown, because neither the interpreter nor the bundled emitters have a
+    /// result.
     Unknown,
 }
 
@@ -65,7 +66,7 @@ impl ResultJudgement {
         [("A", a), ("B", b)].into_iter().filter_map(|(side, fault)| Some((side, fault?)))
     }
 
-    /// Whether a side is wrong.
+    /// Whether the result of at least one side is wrong.
     pub fn is_wrong(&self) -> bool {
         matches!(self, ResultJudgement::Wrong { .. })
     }

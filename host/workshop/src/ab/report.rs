@@ -38,9 +38,9 @@ pub struct Comparison {
     pub name: String,
     pub a: SideFigures,
     pub b: SideFigures,
-    /// Whether the results of one execution on the same inputs are right.
+    /// Whether the results of both sides are right after one execution on the same inputs.
     pub judged: ResultJudgement,
-    /// Number and size of the differences between the two results.
+    /// Number and size of the differences between the results of the two sides.
     pub results: Agreement,
     /// Measured times, for each state of the caches. The list is empty on the simulator, and if a
     /// result is wrong, because times would then be meaningless.
@@ -62,7 +62,7 @@ pub struct SideFigures {
     /// Warnings of the compiler, for example about fusions that a chosen emitter declines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Milliseconds from the module's text to the executable.
+    /// Milliseconds that the side takes to compile the module's text to an executable.
     pub compile_ms: f64,
     /// Number of bytes of machine code, or of PTX.
     pub code_bytes: u64,

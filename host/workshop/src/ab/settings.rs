@@ -8,11 +8,11 @@ use crate::measure::Effort;
 
 /// Settings common to both sides.
 pub struct ComparisonSettings {
-    /// Options of compilation. Each side replaces the emitters in these options by its own
+    /// Options of compilation. Each side replaces the emitters in the common options by its own
     /// emitters.
     pub compile: fusebox_compiler::Options,
-    /// The bundled emitters. If the interpreter is too slow, the results of these emitters are the
-    /// reference.
+    /// The bundled emitters. If the interpreter is too slow, the results of the bundled emitters
+    /// are the reference.
     pub bundled: Registry,
     /// Options with which programs run.
     pub run: fusebox_runtime::Options,

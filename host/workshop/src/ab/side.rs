@@ -23,10 +23,11 @@ pub struct Side {
     pub compiler: SideCompiler,
     /// MLIR passes that run only for this side.
     pub mlir_passes: Vec<MlirPasses>,
-    /// Lowering of this side's kernels. `None` for the lowering of both sides.
+    /// Lowering of this side's kernels. `None` if the side uses the lowering in the settings that
+    /// both sides share.
     pub lowering: Option<Lowering>,
-    /// Dump to which each phase of compilation writes its output. Used for the whole program, not
-    /// for single fusions.
+    /// Dump to which each phase of compilation writes its output. The side dumps the compilation of
+    /// the whole program, but not those of single fusions.
     pub dump: Dump,
 }
 

@@ -64,8 +64,8 @@ impl CompiledSides {
         }
     }
 
-    /// Judges the results of both sides and compares them. If both are right, then measures the
-    /// times.
+    /// Judges the results of both sides and compares them. Also measures the times of both sides,
+    /// unless a result is wrong or the target is the simulator.
     ///
     /// # Errors
     /// If the inputs cannot be loaded, or a program fails.

@@ -70,8 +70,8 @@ struct FailingCase {
 
 /// A check whether the result of a case is wrong.
 enum FailureCheck {
-    /// The result is wrong if these steps (passes and fusion) change the module so that the
-    /// interpreter computes another result from it.
+    /// The result is wrong if the interpreter computes another result after these steps (passes and
+    /// fusion) have changed the module.
     Steps(Vec<Step>),
     /// The result is wrong if it differs from the interpreter's result when the case is compiled
     /// with these options.
@@ -154,7 +154,7 @@ fn shrunk_verdict(found: LocatedFault, settings: &BisectionSettings) -> Result<B
 
 impl FailureCheck {
     /// Whether the result of a case is wrong. If the case cannot be compiled or interpreted,
-    /// returns `false`, because this is another fault.
+    /// returns `false`, because the search is for a wrong result and not for an error.
     fn goes_wrong(&self, case: &Case, settings: &BisectionSettings) -> bool {
         let difference = match self {
             FailureCheck::Steps(steps) => steps::after(case, steps, &settings.compile).and_then(|after| {
@@ -169,8 +169,8 @@ impl FailureCheck {
     }
 }
 
-/// Returns these options for a part of the program. With the returned options, choices of emitters
-/// may have no effect, and nothing is dumped.
+/// Returns the options with which to compile a part of the program. With the returned options, the
+/// compiler accepts choices of emitters that have no effect, and dumps nothing.
 fn for_part(options: &Options) -> Options {
     let emitters = Emitters { of_part: true, ..options.emitters.clone() };
     Options { emitters, dump: fusebox_compiler::Dump::default(), stages: Vec::new(), ..options.clone() }

@@ -17,7 +17,7 @@ pub fn fused(case: &Case, options: &Options) -> Result<Case, WorkshopError> {
     Ok(Case { module: after(case, &steps, options)?, inputs: case.inputs.clone() })
 }
 
-/// Returns the module after these steps.
+/// Returns the module after the steps `steps`.
 ///
 /// # Errors
 /// If the module cannot be compiled.

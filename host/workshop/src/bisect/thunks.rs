@@ -1,6 +1,6 @@
 //! Finds the wrong step of the compiled program. For each instruction, the interpreter computes the
-//! result from the operands that the program computed. Then the program's value is compared with
-//! this result.
+//! result from the operands that the program computed. Then the search compares the program's value
+//! of the instruction with the interpreter's result.
 
 use std::collections::HashMap;
 

@@ -8,9 +8,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "at_fault", rename_all = "kebab-case")]
 pub enum Suspect {
-    /// No part: the program's result is right.
+    /// No part of fusebox is at fault: the program's result is right.
     Nothing,
-    /// The meaning of the module: the interpreter's result differs from the reference.
+    /// The meaning of the module is at fault: the interpreter's result differs from the reference.
     Meaning,
     /// An HLO pass.
     Pass { name: String },
@@ -36,7 +36,8 @@ pub enum Suspect {
         emitter: String,
         /// Other emitters whose kernels are wrong too.
         wrong: Vec<String>,
-        /// Reason why the stages of the kernel cannot be executed; `None` as in `Emitter`.
+        /// Reason why the stages of the kernel cannot be executed. `None` if the stages can be
+        /// executed; then the kernel is wrong before the first stage.
         unknown: Option<String>,
     },
     /// A stage of lowering: the kernel is right before the stage and wrong after it.
@@ -58,9 +59,10 @@ pub enum Suspect {
     Optimisation { fusion: String, emitter: String },
     /// A step of the program that is not a kernel.
     Thunk { instruction: String, opcode: String },
-    /// The assignment of buffers, or the order of steps: the kernel's result is right in isolation.
+    /// The assignment of buffers or the order of steps is at fault: the kernel's result is right in
+    /// isolation.
     Buffers { fusion: String },
-    /// No single step: the result of each step is right in isolation.
+    /// No single step is at fault: the result of each step is right in isolation.
     Together,
 }
 
@@ -69,7 +71,7 @@ pub enum Suspect {
 pub struct BisectionVerdict {
     #[serde(flatten)]
     pub suspect: Suspect,
-    /// The first difference in the result.
+    /// The first difference between the result and the right result.
     pub difference: String,
     /// Number of instructions of the case before shrinking.
     pub instructions_before: Option<usize>,

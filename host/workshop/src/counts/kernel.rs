@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a sector, the least amount that global memory moves.
+/// Bytes of a sector, which is the smallest unit that global memory moves.
 pub const SECTOR_BYTES: u64 = 32;
 
 /// Number of executed instructions.
@@ -13,11 +13,11 @@ pub const SECTOR_BYTES: u64 = 32;
 pub struct Executed {
     /// Instructions of warps.
     pub warps: u64,
-    /// Instructions of threads: each warp's instruction counts for its active threads.
+    /// Instructions of threads: an instruction of a warp counts once per active thread.
     pub threads: u64,
 }
 
-/// Traffic of a kind of access to global memory.
+/// Traffic of one kind of access to global memory: reads, writes or atomics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Instructions of warps.
@@ -26,7 +26,8 @@ pub struct Traffic {
     pub bytes: u64,
     /// Sectors that the accesses touch.
     pub sectors: u64,
-    /// Least number of sectors that could hold the bytes of each access.
+    /// Sectors that the accesses would touch if the bytes of each access lay in as few sectors as
+    /// possible.
     pub perfect_sectors: u64,
 }
 
@@ -41,7 +42,8 @@ pub struct KernelCounts {
     pub global_writes: Traffic,
     pub global_atomics: Traffic,
     pub shared_accesses: u64,
-    /// Turns that the banks of shared memory need beyond one per access.
+    /// Additional turns that accesses to shared memory need because of bank conflicts. An access
+    /// without a conflict needs one turn.
     pub bank_conflicts: u64,
     pub branches: u64,
     /// Branches that only some active threads of a warp take.
@@ -50,15 +52,14 @@ pub struct KernelCounts {
 }
 
 impl Traffic {
-    /// Returns the number of touched sectors as a multiple of the least number, or `None` if there
-    /// are no accesses.
+    /// Returns `sectors` as a multiple of `perfect_sectors`, or `None` if there are no accesses.
     pub fn of_perfect(&self) -> Option<f64> {
         (self.perfect_sectors > 0).then(|| self.sectors as f64 / self.perfect_sectors as f64)
     }
 }
 
 impl KernelCounts {
-    /// Returns the instructions of all classes.
+    /// Returns the number of executed instructions, summed over all classes.
     pub fn executed(&self) -> Executed {
         let sum = |all: Executed, one: &Executed| Executed {
             warps: all.warps + one.warps,

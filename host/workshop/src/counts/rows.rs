@@ -20,21 +20,22 @@ pub struct CountRow {
     pub emitter: String,
     /// Predicted time of a launch, in microseconds.
     pub predicted_us: f64,
-    /// Time of a launch in which the device's memory moves all counted sectors, in microseconds.
+    /// Microseconds that the device's memory takes to move the counted sectors of a launch.
     pub memory_us: f64,
-    /// Time of a launch in which the device starts all counted instructions, in microseconds.
+    /// Microseconds that the device takes to start the counted instructions of a launch.
     pub instructions_us: f64,
-    /// The longest of the times above, and the time of a launch.
+    /// The longest of three times: `memory_us`, `instructions_us`, and the time that the device
+    /// takes to launch a kernel.
     pub bound: Busiest,
     /// Bytes of global memory that the plan states for a launch, each byte counted once.
     pub stated_bytes: u64,
     /// The counts of all launches.
     #[serde(flatten)]
     pub counts: KernelCounts,
-    /// Registers, spills and shared memory, if NVIDIA's assembler is there.
+    /// Registers, spills and shared memory, if NVIDIA's assembler is installed.
     pub quality: Option<KernelQuality>,
-    /// Threads of a multiprocessor that can be resident, as a fraction of its limit. `None` without
-    /// NVIDIA's assembler.
+    /// Number of threads that can be resident on a multiprocessor, as a fraction of the
+    /// multiprocessor's limit. `None` without NVIDIA's assembler.
     pub occupancy: Option<f64>,
 }
 
@@ -42,7 +43,8 @@ pub struct CountRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Busiest {
-    /// Memory and instructions together take less time than a launch.
+    /// Both the time for memory and the time for instructions are shorter than the time that the
+    /// device takes to launch a kernel.
     Launch,
     Memory,
     Instructions,
@@ -59,8 +61,8 @@ impl Busiest {
     }
 }
 
-/// Returns one row per kernel that was launched, in the order of the compilation. Also returns the
-/// reason why the rows lack registers and occupancy, if they do.
+/// Returns one row per kernel that was launched, in the order of the compilation. If the rows lack
+/// registers and occupancy, also returns the reason.
 ///
 /// # Errors
 /// If NVIDIA's assembler refuses a kernel.

@@ -7,12 +7,12 @@ use fusebox_core::times::microseconds;
 use super::kernel::Traffic;
 use super::rows::CountRow;
 
-/// A column: its head, and the text of a row.
+/// A column: its heading, and a function that returns the text of a row in this column.
 type Column<'c> = (&'c str, &'c dyn Fn(&CountRow) -> String);
 
-/// Writes three tables of one launch of each kernel. The first has the times, the registers and
-/// the occupancy; the second has the accesses to memory and the branches; the third has the
-/// instructions of warps, by class.
+/// Writes three tables of one launch of each kernel. The first table contains the times, the
+/// registers and the occupancy. The second table contains the accesses to memory and the branches.
+/// The third table contains the instructions of warps, by class.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -72,7 +72,7 @@ pub fn write(out: &mut dyn Write, rows: &[CountRow]) -> io::Result<()> {
     rows.iter().try_for_each(|row| writeln!(out, "{:<width$} {:>most$}  {}", row.fusion, executed(row), classes(row)))
 }
 
-/// Returns the mean of a launch, as text. `number` is the sum over all launches of the kernel.
+/// Returns the mean count per launch, as text. `number` is the sum over all launches of the kernel.
 pub fn per_launch(row: &CountRow, number: u64) -> String {
     let mean = number as f64 / row.counts.launches.max(1) as f64;
     if mean.fract() == 0.0 { format!("{mean:.0}") } else { format!("{mean:.1}") }
@@ -82,8 +82,8 @@ fn names(rows: &[CountRow]) -> usize {
     rows.iter().map(|row| row.fusion.chars().count()).max().unwrap_or(0).max("kernel".len())
 }
 
-/// Writes a table whose first column has the names of the kernels. The other columns end at the
-/// right, except the last one if it contains words.
+/// Writes a table whose first column has the names of the kernels. The other columns are aligned
+/// right, except the last column if it contains words.
 fn write_table(out: &mut dyn Write, rows: &[CountRow], columns: &[Column<'_>]) -> io::Result<()> {
     let width = names(rows);
     let widths: Vec<usize> = columns

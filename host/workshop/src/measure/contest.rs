@@ -27,12 +27,12 @@ const PAIRS: usize = 4;
 const LONG_ROUND: Duration = Duration::from_millis(200);
 /// Largest number of repetitions of a disturbed pair.
 const REPETITIONS: usize = 3;
-/// Time for which a side runs before it is timed. Then the caches contain data of this side instead
-/// of data of the other side.
+/// Time for which a side runs before it is timed. After this time, the caches contain data of the
+/// timed side instead of data of the other side.
 const SETTLED: Duration = Duration::from_micros(150);
-/// Each measured time is the median of several executions. There are at least `EXECUTIONS`
-/// executions, which take at least the time `ENOUGH` together. After the time `LONG`, or after
-/// `MOST_EXECUTIONS` executions, the measurement stops in any case.
+/// Each measured time is the median of several executions. The measurement needs at least
+/// `EXECUTIONS` executions and at least the time `ENOUGH`. The measurement stops in any case after
+/// the time `LONG`, or after `MOST_EXECUTIONS` executions.
 const EXECUTIONS: usize = 5;
 const ENOUGH: Duration = Duration::from_millis(1);
 const LONG: Duration = Duration::from_millis(50);
@@ -108,8 +108,8 @@ pub(super) fn is_heads(random: &mut SplitMix64) -> bool {
 
 /// Measures the times of both programs. As far as possible, both programs use the same memory,
 /// because different addresses could make one of two equal programs faster. With cold caches, the
-/// executions of the two programs alternate. So if memory is slow for a millisecond, this affects
-/// both programs. With warm caches, each program runs several times in a row, so that the caches
+/// executions of the two programs alternate. So if memory is slow for a millisecond, both programs
+/// are slower. With warm caches, each program runs several times in a row, so that the caches
 /// contain only the data of this program.
 fn pair(a: &mut Session, b: &mut Session, a_first: bool, cache: Cache) -> Result<TimePair, WorkshopError> {
     let mut times = [Vec::new(), Vec::new()];
@@ -134,7 +134,8 @@ fn pair(a: &mut Session, b: &mut Session, a_first: bool, cache: Cache) -> Result
 }
 
 /// Executes a program and appends the microseconds of each execution to `times`. With cold caches,
-/// executes the program once. With warm caches, executes it as often as a measured time needs.
+/// executes the program once. With warm caches, executes the program as often as one measured time
+/// requires.
 fn sample(session: &mut Session, cache: Cache, times: &mut Vec<f64>) -> Result<(), WorkshopError> {
     if cache == Cache::Cold {
         session.evict()?;

@@ -66,8 +66,9 @@ fn waiting() -> Duration {
     reports.filter_map(|report| time_without_processor(&report)).sum()
 }
 
-/// Returns the time that a report of Linux's scheduler on a thread contains. A report has three
-/// numbers: the nanoseconds on a processor, the nanoseconds without, and the number of time slices.
+/// Returns the time without a processor from a report of Linux's scheduler on a thread. A report
+/// has three numbers: the nanoseconds on a processor, the nanoseconds without a processor, and the
+/// number of time slices.
 fn time_without_processor(report: &str) -> Option<Duration> {
     report.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }

@@ -40,7 +40,7 @@ pub struct PartComparison {
 }
 
 impl PartComparison {
-    /// Returns the microseconds that B saves.
+    /// Returns the microseconds that the part takes less in B than in A.
     pub fn saved_us(&self) -> f64 {
         self.us * (1.0 - self.ratio.ratio)
     }
@@ -104,8 +104,8 @@ impl Contest<'_> {
     }
 }
 
-/// Runs a program until the caches contain its data. Then executes it as often as a measured time
-/// needs, and returns the medians.
+/// Runs a program until the caches contain its data. Then executes the program as often as one
+/// measured time requires, and returns the medians.
 fn sample(session: &mut Session, names: &BTreeSet<&str>) -> Result<ExecutionTimes, WorkshopError> {
     settled(session)?;
     let (mut of_kernels, mut totals): (BTreeMap<String, Vec<f64>>, Vec<f64>) = Default::default();

@@ -20,8 +20,8 @@ pub struct Effort {
 
 /// Numbers of rounds after which the verdict is computed. With fewer rounds than the first number,
 /// the variation between rounds cannot be estimated. Each computation of the verdict may mistake
-/// noise for a difference, so there are few. After the last number of rounds, the measurement stops
-/// even if the verdict is ambiguous.
+/// noise for a difference, so the verdict is computed only a few times. After the last number of
+/// rounds, the measurement stops even if the verdict is ambiguous.
 const LOOKS: [usize; 6] = [12, 24, 48, 96, 192, 384];
 
 impl Default for Effort {

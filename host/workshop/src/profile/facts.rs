@@ -1,4 +1,4 @@
-//! Facts about the steps of a program that its executable lacks.
+//! Facts about the steps of a program that the program's executable does not contain.
 
 use std::collections::BTreeMap;
 
@@ -34,8 +34,8 @@ pub struct PredictedLaunch {
 }
 
 impl StepFacts {
-    /// Returns the facts about all kernels, composites and operations of the host of a compilation
-    /// for a device.
+    /// Returns the facts about all kernels, composites and host operations that a compilation
+    /// contains. `device` is the device for which the program was compiled.
     pub fn of(made: &Compilation, device: &DeviceDescription) -> Vec<StepFacts> {
         let kernels = made.kernels.iter().map(|kernel| {
             let work = WorkAmount::of(kernel, device);
@@ -60,8 +60,8 @@ impl StepFacts {
     }
 }
 
-/// Returns the facts about the instructions that the host may execute. Operations of the host have
-/// the names of their instructions. Instructions of several computations may have the same name.
+/// Returns the facts about the instructions that the host may execute. A host operation has the
+/// name of its instruction. Instructions of several computations may have the same name.
 fn of_host(fused: &Module) -> Vec<StepFacts> {
     let mut lines: BTreeMap<&str, SourceLines> = BTreeMap::new();
     for instruction in fused.computations.iter().flat_map(|it| &it.instructions) {

@@ -1,4 +1,4 @@
-//! Records the runs of several programs as they come.
+//! Records the runs of several programs in the order of execution.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -88,7 +88,8 @@ impl Recording {
         }
     }
 
-    /// Returns the times of all runs. The roofs follow from the descriptions of devices.
+    /// Returns the times of all runs. The roofs are those of the predictions, which follow from the
+    /// device descriptions.
     pub fn profile(&self) -> Profile {
         let mut rows: Vec<ProfiledStep> = Vec::new();
         // The number of the row of each step of each program.

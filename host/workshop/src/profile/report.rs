@@ -30,19 +30,20 @@ pub struct ProfiledStep {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub program: String,
     pub name: String,
-    /// Name and version of the kernel's emitter. If the step is not a kernel, the part of the
-    /// runtime that executes it.
+    /// Name and version of the kernel's emitter. If the step is not a kernel, `by` is the part of
+    /// the runtime that executes the step.
     pub by: String,
-    /// Number of executions of the step in one run; in a recording, in all runs.
+    /// Number of executions of the step in one run, or in all runs of a recording.
     pub times: usize,
     /// Microseconds that one run spends in this step, as the median over all runs. In a recording,
-    /// the microseconds of all runs together.
+    /// the sum of the microseconds over all runs.
     pub us: f64,
     /// Predicted microseconds of the kernel, for the same number of executions; `None` for other
     /// steps.
     pub predicted_us: Option<f64>,
-    /// Work of one execution. For a kernel, this is the number of bytes that the plan states, and
-    /// the number of operations. For another step, this is the number of bytes of all its buffers.
+    /// Work of one execution. The work of a kernel is the number of bytes that the plan states, and
+    /// the number of operations. The work of another step is the number of bytes of all its
+    /// buffers.
     #[serde(flatten)]
     pub work: WorkAmount,
     /// Least time for the work of one execution.
@@ -77,7 +78,8 @@ pub struct Execution {
 }
 
 impl ProfiledStep {
-    /// Adds the times of another step that does the same.
+    /// Adds the times of another step to the times of this step, for example of another launch of
+    /// the same kernel.
     pub fn add(&mut self, other: ProfiledStep) {
         let roofs = [(self.of_roof, self.us), (other.of_roof, other.us)].map(|(of_roof, us)| of_roof * us);
         self.times += other.times;
@@ -99,7 +101,7 @@ impl Profile {
         Profile { rows, ..Profile::default() }
     }
 
-    /// Sorts the rows by time, and changes the steps accordingly.
+    /// Sorts the rows by time, and updates the row index of each step.
     pub fn sorted(mut self) -> Profile {
         let mut order: Vec<usize> = (0..self.rows.len()).collect();
         order.sort_by(|&a, &b| self.rows[b].us.total_cmp(&self.rows[a].us));

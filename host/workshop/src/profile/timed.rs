@@ -10,7 +10,7 @@ use super::report::{Profile, ProfiledStep, Slice};
 use crate::roof::{Roof, WorkAmount};
 use crate::statistics::median;
 
-/// Times of many runs of a program. The address of a thunk identifies it, so the executable must
+/// Times of many runs of a program. Each thunk is identified by its address, so the executable must
 /// not move in memory as long as runs are added.
 #[derive(Debug, Default)]
 pub struct TimedRuns {
@@ -30,18 +30,18 @@ struct TimedThunk {
     us_of_runs: Vec<f64>,
 }
 
-/// How the times of several runs become one time.
+/// The method that computes one time from the times of several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Summary {
-    /// The median run, with the number of executions in the last run.
+    /// The median of the times of the runs, with the number of executions in the last run.
     MedianRun,
-    /// The sum of all runs.
+    /// The sum of the times and of the executions over all runs.
     Sum,
 }
 
 impl TimedRuns {
-    /// Adds the executed thunks of a run, in order. Returns the number of each thunk among all
-    /// different thunks, and its microseconds.
+    /// Adds the executed thunks of a run, in order. Returns for each executed thunk its number
+    /// among all different thunks, and its microseconds.
     pub fn add<'t>(&mut self, run: impl IntoIterator<Item = (&'t Thunk, Duration)>) -> &[(usize, f64)] {
         let mut of_run: Vec<(usize, f64)> = vec![(0, 0.0); self.steps.len()];
         self.last.clear();
@@ -112,7 +112,7 @@ impl TimedRuns {
         self.steps.iter().map(row).collect()
     }
 
-    /// Returns the profile of these rows, with the last run as its steps.
+    /// Returns the profile of these rows. The steps of the profile are those of the last run.
     pub fn profile(&self, rows: Vec<ProfiledStep>) -> Profile {
         let mut now = 0.0;
         let steps = self.last.iter().map(|&(row, us)| {

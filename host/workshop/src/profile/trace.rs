@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::report::{Execution, Profile, Slice};
 
-/// Returns the steps of a profile as events. Without recorded times, the steps of one run are
-/// adjacent: the waiting time between two steps is omitted.
+/// Returns the steps of a profile as events. In the profile of one run, the steps are adjacent: the
+/// waiting time between two steps is omitted.
 pub fn trace(program: &str, profile: &Profile) -> Value {
     let mut events = vec![
         json!({"ph": "M", "name": "process_name", "pid": 1, "tid": 1, "args": {"name": program}}),

@@ -7,8 +7,8 @@ use super::sample::{median, quantile};
 
 /// Number of bootstrap samples. Each sample is drawn from the rounds.
 const DRAWS: usize = 2000;
-/// Confidence level of the interval. A single verdict would need a lower level. But the interval
-/// may be computed several times until a verdict is clear.
+/// Confidence level of the interval. A lower level would suffice for a single verdict, but the
+/// interval may be computed several times until a verdict is clear.
 const CONFIDENCE: f64 = 0.995;
 
 /// A ratio and its confidence interval.
@@ -40,8 +40,8 @@ pub fn of_ratios(rounds: &[Vec<f64>], seed: u64) -> Interval {
     Interval { low: end(tail), ratio: centre(rounds).exp(), high: end(1.0 - tail) }
 }
 
-/// Returns the mean of the middle half of the sorted values. This mean is robust against outliers
-/// like a median, but has less variance.
+/// Returns the mean of the middle half of the sorted values. The mean of the middle half is as
+/// robust against outliers as a median, but has less variance than a median.
 fn centre(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let quarter = values.len() / 4;

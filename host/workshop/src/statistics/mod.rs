@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Only ratios within a pair are used, because another program or a lower clock slows both sides of
-//! a pair by the same factor. Some effects are common to all pairs of a round, for example the
-//! addresses of the buffers. These effects count once per round.
+//! a pair by the same factor. Effects that are common to all pairs of a round count once per round.
+//! For example, the addresses of the buffers affect all pairs of a round.
 
 mod interval;
 mod sample;

@@ -10,7 +10,8 @@ use crate::measure::{Effort, Round, TimePair, alternate};
 struct Noise {
     /// Standard deviation of the independent noise of each time.
     scatter: f64,
-    /// Fraction of outliers: times that are up to ten times as long.
+    /// Fraction of outliers, which are times that are up to ten times as long as without this
+    /// noise.
     outliers: f64,
     /// Noise that is correlated between adjacent pairs, as on a machine that is busy for a while.
     correlated: f64,
@@ -94,8 +95,8 @@ fn five_percent_are_found() {
     }
 }
 
-/// If the rounds disagree, agreement within a round means nothing. Then the verdict must be
-/// `Ambiguous`.
+/// If the rounds disagree, the verdict must be `Ambiguous`, even if the pairs within each round
+/// agree.
 #[test]
 fn noise_beyond_the_difference_is_no_verdict() {
     let noise = Noise { placement: 0.4, ..QUIET };

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Interval;
 
-/// Times that differ by less than this factor count as equal. A smaller difference should not
-/// decide between two emitters.
+/// Times that differ by less than this factor count as equal, because so small a difference should
+/// not decide between two emitters.
 pub const MARGIN: f64 = 1.02;
 
 /// The result of comparing B's time with A's time.
@@ -20,8 +20,8 @@ pub enum Verdict {
     Slower,
     /// The times differ by less than the margin.
     Same,
-    /// The interval contains ratios that count as equal times, and also larger or smaller ratios.
-    /// More pairs are needed.
+    /// The interval contains ratios that count as equal times, and also larger or smaller ratios. A
+    /// clear verdict needs more pairs.
     Ambiguous,
 }
 

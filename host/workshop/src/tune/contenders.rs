@@ -37,8 +37,8 @@ enum BuildMethod {
 }
 
 impl Contender {
-    /// Compiles the contender with these options, but ignores tuned choices in them. If the
-    /// contender is an emitter, also ignores the user's choices of emitters.
+    /// Compiles the contender with these options, but ignores the tuned choices that the options
+    /// contain. If the contender is an emitter, also ignores the user's choices of emitters.
     ///
     /// # Errors
     /// If the contender cannot be compiled.

@@ -42,7 +42,7 @@ pub enum RaceOutcome {
     /// The contender was eliminated before the final.
     Slower { us: f64 },
     /// The contender is the first one with a right result. The final measured the other contenders
-    /// against it.
+    /// against the first contender.
     First { us: f64 },
     /// The contender reached the final. `ratio` is the contender's time divided by the time of the
     /// first contender. `in_program` is the same ratio, measured in a whole program; `None` if the
@@ -272,14 +272,15 @@ impl Database {
 }
 
 impl Drop for Database {
-    /// Closes the file. Closing also reads and writes the file.
+    /// Closes the file. The database library also reads and writes the file when it closes the
+    /// file.
     fn drop(&mut self) {
         close(self.file.take());
     }
 }
 
 /// Runs `work` on a file and turns panics into errors. The database library may panic if the file
-/// is damaged. Such a panic is an error of the file, not of fusebox.
+/// is damaged. A panic because of a damaged file is no fault of fusebox.
 fn contained<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
     let outcome = fusebox_compiler::ask(|| catch_unwind(AssertUnwindSafe(work)));
     outcome.unwrap_or_else(|_| Err(redb::Error::Corrupted("its content is inconsistent".into())))
@@ -291,7 +292,7 @@ pub fn is_there(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > 0)
 }
 
-/// Returns all choices for a device.
+/// Returns all choices that the file contains for a device.
 ///
 /// # Errors
 /// If the file is damaged or not a database, or cannot be read.
@@ -332,7 +333,7 @@ fn close<F>(file: F) {
     });
 }
 
-/// The entries of both tables, in the form in which they are stored.
+/// The entries of both tables, as the file stores them.
 #[derive(Default)]
 struct StoredEntries {
     chosen: Vec<([String; 2], String)>,

@@ -1,6 +1,6 @@
-//! Checks whether the whole program is faster with the winners. In the program, the caches contain
-//! data of the previous kernels. In isolation, the caches contain the data that the same kernel has
-//! just read.
+//! Checks whether the whole program is faster with the winners than with the choices without
+//! tuning. In the program, the caches contain data of the previous kernels. In isolation, the
+//! caches contain the data that the same kernel has just read.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ use crate::measure::{PartComparison, ProgramComparison};
 use crate::statistics::{Interval, Verdict};
 
 /// Least time that a choice must save in a run of the program: as a fraction of the program's time,
-/// and in microseconds. Smaller savings are unreliable. Whether a program saves so little depends
-/// on whether a second thread wakes in time for its part of a small kernel, and this changes from
+/// and in microseconds. Savings below `LEAST_SAVED` or `LEAST_SAVED_US` are unreliable: they depend
+/// on whether a second thread wakes in time for its part of a small kernel, which changes from
 /// minute to minute.
 const LEAST_SAVED: f64 = 0.005;
 const LEAST_SAVED_US: f64 = 1.0;
@@ -62,7 +62,8 @@ impl Tuner<'_> {
     }
 
     /// Tries all new choices of emitters in the program together. Keeps a choice if its kernel is
-    /// faster in the program. If the program with the kept choices is slower, reverts all choices.
+    /// faster in the program than the untuned kernel. If the program with the kept choices is
+    /// slower than the program without them, reverts all choices.
     pub(super) fn try_emitters(&mut self, source: &Source) -> Result<(), WorkshopError> {
         let untried = self.untried(|row| matches!(row.question, Question::Emitter(_)));
         if untried.is_empty() {
@@ -98,7 +99,8 @@ impl Tuner<'_> {
         untried.into_iter().try_for_each(|number| self.store_trial(number))
     }
 
-    /// Returns the indices of untried rows. Returns none if nothing may be measured.
+    /// Returns the indices of untried rows. Returns no index if measuring is forbidden,
+    /// interrupted, or impossible without inputs of the program.
     fn untried(&self, is_meant: impl Fn(&TunedQuestion) -> bool) -> Vec<usize> {
         if self.settings.locked || self.settings.program.is_none() || self.settings.is_stopped() {
             return Vec::new();

@@ -34,8 +34,8 @@ pub struct Racer {
 pub struct JudgedContenders {
     /// Contenders with right results, in the fixed order.
     pub racers: Vec<Racer>,
-    /// The other contenders, with their positions. Each of these contenders has wrong results, or
-    /// is much too slow.
+    /// The contenders with wrong results and the contenders that are much too slow, with their
+    /// positions.
     pub out: Vec<(usize, ContenderFigures)>,
     /// The inputs with which all programs run.
     pub inputs: Vec<ArrayLiteral>,

@@ -54,7 +54,7 @@ pub fn write(choices: &Choices) -> Result<String, toml::ser::Error> {
     Ok(format!("{HEAD}\n{}", toml::to_string(&written)?))
 }
 
-/// Reads choices from a file that contains text of this form.
+/// Reads choices from a file that `fusebox tune --export` has written.
 ///
 /// # Errors
 /// If the file cannot be read, or its content is invalid.

@@ -6,7 +6,8 @@ use fusebox_core::times::microseconds;
 use super::database::ContenderFigures;
 use super::tuned::TunedQuestion;
 
-/// Least ratio of the measured times of two contenders for which one of them counts as faster.
+/// If the measured times of two contenders have at least this ratio, the contender with the shorter
+/// time counts as faster.
 pub(super) const FASTER: f64 = 1.1;
 
 /// Predicted and measured microseconds of one contender.

@@ -61,12 +61,13 @@ pub use tuned::{DecisionOrigin, TunedQuestion};
 
 /// Settings of tuning.
 pub struct TuningSettings<'a> {
-    /// Options of compilation. If the user has chosen the emitter of a fusion in these options, the
-    /// fusion is not tuned.
+    /// Options of compilation. If the options contain the user's choice of an emitter for a fusion,
+    /// the fusion is not tuned.
     pub compile: Options,
     /// Options with which programs run.
     pub run: fusebox_runtime::Options,
-    /// Whether measuring is forbidden. Then the database must have a decision on each question.
+    /// Whether measuring is forbidden. If measuring is forbidden, the database must have a decision
+    /// on each question.
     pub locked: bool,
     /// Whether to measure again if the database has a decision.
     pub again: bool,
@@ -101,8 +102,8 @@ pub enum Progress<'a> {
     Trying(usize),
 }
 
-/// Checks that programs for a target can be measured on this machine. Otherwise returns the reason
-/// why not.
+/// Checks that programs for a target can be measured on this machine. If programs for the target
+/// cannot be measured, returns the reason.
 pub fn check_target(target: &Target) -> Result<(), String> {
     match target.runner() {
         Some(Runner::Cpu | Runner::Cuda(_)) => Ok(()),
@@ -183,7 +184,8 @@ impl<'m> OpenQuestion<'m> {
     }
 
     /// Checks that a stored choice can be used: it is one of the contenders, or one of the
-    /// contenders has the same emitter. Otherwise returns a description of the problem.
+    /// contenders has the same emitter. If the choice cannot be used, returns a description of the
+    /// problem.
     fn is_answered(&self, chosen: Option<&StoredChoice>, settings: &TuningSettings<'_>) -> Result<(), String> {
         let Some(StoredChoice { spec, .. }) = chosen else { return Err("was never tuned".into()) };
         let registry = &settings.compile.emitters.registry;
@@ -211,7 +213,8 @@ struct Tuner<'a> {
 
 impl Tuner<'_> {
     /// Tunes all cuts, and returns the compilation with the fastest cuts. After a cut is decided,
-    /// the program may contain new regions that can be cut in several ways; these are tuned too.
+    /// the program may contain new regions that can be cut in several ways; the function tunes
+    /// these regions too.
     fn tune_cuts(&mut self, source: &Source) -> Result<Compilation, WorkshopError> {
         let compile = &self.settings.compile;
         let emitters = Emitters { tuned: Default::default(), cuts: Default::default(), ..compile.emitters.clone() };

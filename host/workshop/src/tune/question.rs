@@ -11,9 +11,9 @@ const CUT: &str = "cut-";
 /// A question that tuning decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
-    /// Which emitter builds the kernel of a fusion. The question has the fusion's fingerprint.
+    /// Which emitter builds the kernel of a fusion. The value is the fingerprint of the fusion.
     Emitter(Fingerprint),
-    /// How a region is cut into kernels. The question has the region's fingerprint.
+    /// How a region is cut into kernels. The value is the fingerprint of the region.
     Cut(Fingerprint),
 }
 

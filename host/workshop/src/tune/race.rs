@@ -1,5 +1,5 @@
 //! Finds the fastest contender by a race. Heats eliminate the slower half of the contenders early.
-//! In the final, the remaining contenders are measured against the first contender.
+//! In the final, a timer compares each remaining contender with the first contender.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,17 +21,17 @@ const FINALISTS: usize = 3;
 /// Number of samples of each racer in the first heat. Each later heat has twice as many samples as
 /// the heat before.
 const FIRST_SAMPLES: usize = 2;
-/// A racer is eliminated if its time is more than this factor times the time of the fastest racer,
-/// even if few racers are left. The first factor applies to the first heat, the second factor to
-/// all later heats.
+/// A heat eliminates a racer whose time is more than this factor times the time of the fastest
+/// racer, even if few racers are left. The first factor applies to the first heat, the second
+/// factor to all later heats.
 const CLEARLY_SLOWER: [f64; 2] = [1.5, 1.2];
-/// Time limit of a comparison in the final. If the limit is reached without a clear result, the two
-/// racers count as equal.
+/// Time limit of a comparison in the final. If a comparison reaches this limit without a clear
+/// result, the compared racers count as equal.
 const LONGEST_FINAL: Duration = Duration::from_secs(3);
 
 /// A source of the times of racers.
 pub trait Timer {
-    /// Returns times of a racer in microseconds; `samples` is their number. Each sample uses newly
+    /// Returns `samples` measured times of a racer, in microseconds. Each sample uses newly
     /// allocated memory.
     ///
     /// # Errors
@@ -43,18 +43,18 @@ pub trait Timer {
         samples: usize,
     ) -> Result<Vec<f64>, WorkshopError>;
 
-    /// Returns the time of a racer divided by the time of the first racer. The two racers run
+    /// Returns the time of a racer divided by the time of the first racer. Runs `other` and `first`
     /// alternately.
     ///
     /// # Errors
-    /// If one of the two racers fails.
+    /// If `first` or `other` fails.
     fn against(&mut self, first: &Racer, other: &Racer, inputs: &[ArrayLiteral]) -> Result<Interval, WorkshopError>;
 
     /// Returns the time of the tuned program divided by the time of the untuned program. Also
-    /// returns the ratio of times for each of these kernels.
+    /// returns this ratio of times for each kernel in `kernels`.
     ///
     /// # Errors
-    /// If one of the programs fails.
+    /// If the tuned or the untuned program fails.
     fn in_program(
         &mut self,
         untuned: &Executable,
@@ -81,8 +81,9 @@ impl<'a> Stopwatch<'a> {
     }
 }
 
-/// Returns the executable whose time is measured, without copies. A kernel that updates in-place
-/// needs a copy only in isolation, so the copy must not be timed.
+/// Returns the racer's executable without its copies, so that the timer measures the kernel alone.
+/// A kernel that updates a buffer in-place needs a copy of the buffer only when it runs outside of
+/// its program.
 fn timed(racer: &Racer) -> Executable {
     racer.executable.clone().without_copies()
 }
@@ -134,8 +135,9 @@ impl RacerTimes {
     }
 }
 
-/// Runs the race between all contenders with right results. Returns the position of each contender
-/// in the fixed order, and its figures. Returns `None` if the tuning is interrupted.
+/// Runs the race between all contenders with right results. Returns each contender's position in
+/// the fixed order of contenders, and the contender's predicted and measured times. Returns `None`
+/// if the tuning is interrupted.
 ///
 /// # Errors
 /// If a racer fails now although it ran before.
@@ -167,7 +169,7 @@ pub fn run(
 }
 
 /// Runs heats until few racers are left. Never eliminates the first racer, because the final
-/// measures the other racers against it.
+/// compares the other racers with the first racer.
 #[allow(clippy::type_complexity, reason = "those left, and what became of the others")]
 fn heats(
     judged: &JudgedContenders,
@@ -200,8 +202,8 @@ fn heats(
     Ok(Some((left, figures)))
 }
 
-/// Eliminates racers, and returns them. Eliminates the racers that are clearly slower than the
-/// fastest racer. If many racers are left, also eliminates the slower half.
+/// Removes the eliminated racers from `left`, and returns them. Eliminates the racers that are
+/// clearly slower than the fastest racer. If many racers are left, also eliminates the slower half.
 fn eliminate(left: &mut Vec<RacerTimes>, limit: f64) -> Vec<RacerTimes> {
     left.sort_by(|a, b| a.best().total_cmp(&b.best()).then(a.racer.cmp(&b.racer)));
     let fastest = left.first().map_or(0.0, RacerTimes::best);
@@ -223,10 +225,11 @@ fn of(racer: &Racer, outcome: RaceOutcome) -> (usize, ContenderFigures) {
 }
 
 /// Returns the winner; `None` if no contender has a right result. Only the first contender, and
-/// contenders that are significantly faster than the first contender, can win. Several of these may
-/// be about as fast as the fastest of them, which means that the measurements do not show a
-/// difference above the margin. In a repeated race, each of these could be the fastest. The winner
-/// is the one that comes first in the fixed order.
+/// contenders that are significantly faster than the first contender, can win. Several contenders
+/// may be about as fast as the fastest contender: the measurements do not show a difference above
+/// the margin. In a repeated race, any contender that is about as fast as the fastest contender
+/// could become the fastest. The winner is the first contender in the fixed order that is about as
+/// fast as the fastest contender.
 pub fn winner(figures: &[ContenderFigures]) -> Option<&str> {
     let ratio = |figures: &ContenderFigures| match &figures.outcome {
         RaceOutcome::Final { ratio, .. } if Verdict::of(ratio) == Verdict::Faster => Some(*ratio),

@@ -16,8 +16,8 @@ use crate::statistics::median;
 pub struct TuningReport {
     /// The program's file.
     pub module: String,
-    /// The decisions about cuts, followed by those about fusions. Both are in the order in which
-    /// they were made.
+    /// The decisions about cuts, followed by the decisions about fusions. The decisions about cuts
+    /// are in the order in which tuning made them, and so are the decisions about fusions.
     pub rows: Vec<TunedQuestion>,
     /// Number of fusions whose emitter the user has chosen.
     pub chosen_by_user: usize,
@@ -77,8 +77,8 @@ pub fn write_summary(out: &mut dyn Write, reports: &[TuningReport]) -> io::Resul
         writeln!(out, "{all} regions that can be cut in several ways, {changed} cut differently than untuned")?;
     }
     let timed = || fusions().filter_map(|row| Some((row, row.first_us()? * row.uses as f64)));
-    // The timed fusions are those that result from the chosen cuts. If a cut has changed, the
-    // untuned program has other fusions there.
+    // Tuning times the fusions that result from the chosen cuts. Where tuning has changed a cut,
+    // the untuned program has other fusions.
     let gained_by = |row: &TunedQuestion| Some(row.first_us()? * (1.0 - row.ratio().ratio) * row.uses as f64);
     let by_cuts: f64 = cuts().filter(|row| row.is_changed()).filter_map(gained_by).sum();
     let before: f64 = timed().map(|(_, us)| us).sum::<f64>() + by_cuts;
@@ -116,8 +116,8 @@ fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a TunedQuest
 const WORST: usize = 10;
 
 /// Writes a comparison of predicted and measured times: the median error of all contenders, and the
-/// largest errors. Also writes how often two contenders have the same order by predicted as by
-/// measured times.
+/// largest errors. Also writes how often the predicted times of two contenders have the same order
+/// as their measured times.
 ///
 /// # Errors
 /// If `out` cannot be written.

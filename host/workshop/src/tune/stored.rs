@@ -10,8 +10,8 @@ use super::contenders::find;
 use super::database::{DatabaseError, all, is_there};
 use super::question::Question;
 
-/// Returns a name of the target device. The name is the same in every run. Two devices, or two
-/// lowerings, for which times may differ have different names.
+/// Returns a name of the target device. A device has the same name in every run. If times may
+/// differ between two devices or two lowerings, their names differ.
 pub fn device(options: &Options) -> String {
     let device = &options.device;
     let digest: [u8; 32] = Sha256::digest(format!("{device:?}")).into();
@@ -38,8 +38,8 @@ fn model_name(text: &str) -> Option<&str> {
     fields.find(|(key, _)| key.trim() == "model name").map(|(_, name)| name.trim())
 }
 
-/// Adds the stored choices for the device of a compilation to its options. Omits a choice if its
-/// emitter is not loaded. If there is no file, adds nothing.
+/// Adds the choices that are stored for the target device to the options of a compilation. Omits a
+/// choice if its emitter is not loaded. Adds nothing if the file does not exist.
 ///
 /// # Errors
 /// If the file cannot be read.

@@ -92,8 +92,8 @@ impl Timer for FixedTimer {
 }
 
 /// A timer that returns the times of another timer. Before the timer measures a whole program, it
-/// calls the function `by`. This function tunes the same program, like another process that tunes
-/// at the same time.
+/// calls the function `by`. The function `by` tunes the same program, as a concurrent process could
+/// do.
 struct OvertakenTimer<'a> {
     says: FixedTimer,
     by: &'a mut dyn FnMut(),
@@ -200,7 +200,7 @@ fn what_wins_by_itself_stays_only_if_the_program_is_faster_with_it() {
         assert_eq!(&chosen.spec, wanted, "{name}");
         let tried = RaceOutcome::Final { us: 1.0, ratio: exactly(0.5), in_program: Some(exactly(ratio)) };
         assert!(figures.iter().any(|figures| figures.contender == other && figures.outcome == tried), "{figures:?}");
-        // Both outcomes are stored, and a choice that was tried is not tried again.
+        // Tuning stores the choice whether it is kept or rejected, and does not try it again.
         let known = row(&mut in_program(0.5, 100.0), name);
         assert_eq!(known.decision, Decision { chosen, figures }, "{name}");
     }

@@ -30,7 +30,7 @@ pub struct TunedQuestion {
     /// Number of occurrences of the fusion in the program.
     pub uses: usize,
     pub origin: DecisionOrigin,
-    /// The largest part of each contender's predicted time.
+    /// Name of the largest part of each contender's predicted time, for example memory.
     pub longest: LargestParts,
 }
 
@@ -50,8 +50,8 @@ impl TunedQuestion {
         race::ratio(&self.decision.figures, &self.decision.chosen.spec)
     }
 
-    /// Describes how much faster the whole program is with a contender; `None` if the contender was
-    /// not tried there.
+    /// Describes how much faster the whole program is with a contender; `None` if tuning did not
+    /// try the contender in the whole program.
     pub(super) fn in_program(&self, contender: &str) -> Option<String> {
         let found = self.decision.figures.iter().find(|figures| figures.contender == contender)?;
         match found.outcome {
@@ -60,14 +60,14 @@ impl TunedQuestion {
         }
     }
 
-    /// Returns the microseconds of the first contender with a right result.
+    /// Returns the measured time of the first contender with a right result, in microseconds.
     pub(super) fn first_us(&self) -> Option<f64> {
         let first = self.decision.figures.iter().find(|figures| matches!(figures.outcome, RaceOutcome::First { .. }));
         first.and_then(ContenderFigures::measured_us)
     }
 }
 
-/// Describes how much faster a contender is with this ratio of times.
+/// Describes a ratio of times as a speed-up, together with its interval.
 pub(super) fn gained(Interval { low, ratio, high }: Interval) -> String {
     format!("{:.2} times as fast ({:.2} to {:.2})", 1.0 / ratio, 1.0 / high, 1.0 / low)
 }

@@ -66,9 +66,9 @@ fn marks_below(out: &mut String, axis: &Axis, height: f64, unit: &str) -> fmt::R
     Ok(())
 }
 
-/// Draws the ratios with their confidence intervals. There is a row for each state of the caches,
-/// for the program and for each fusion. A background colour marks the ratios for which the times
-/// count as equal.
+/// Draws the ratios with their confidence intervals. The plot has rows for the program and for each
+/// fusion, one row per state of the caches. A background colour marks the ratios for which the
+/// times count as equal.
 pub fn ratios(out: &mut String, report: &ComparisonReport) -> fmt::Result {
     const ROW: f64 = 24.0;
     let rows: Vec<(&str, &MeasuredTimes)> =

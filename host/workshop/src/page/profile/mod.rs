@@ -10,9 +10,10 @@ use crate::profile::{Profile, ProfiledStep, Slice};
 const WIDTH: f64 = 900.0;
 const NAMES: f64 = 300.0;
 const LINE: f64 = 20.0;
-/// Largest number of bars. Further steps take little time.
+/// Largest number of bars. The steps without a bar take little time.
 const MOST_BARS: usize = 30;
-/// Largest number of steps of the timeline. More steps are too narrow to see.
+/// Largest number of steps of the timeline. In a timeline with more steps, the steps would be too
+/// narrow to see.
 const MOST_STEPS: usize = 2000;
 /// Largest number of letters of a name beside a bar.
 const MOST_LETTERS: usize = 44;

@@ -18,8 +18,8 @@ use graph::{Node, NodeKind, draw};
 
 /// Returns the page of a compiled program.
 ///
-/// `counts` are the counts of its kernels on the software driver; without any, the page has no
-/// table of them.
+/// `counts` are the counts of the program's kernels on the software driver. If `counts` is empty,
+/// the page has no table of counts.
 pub fn of_program(
     made: &Compilation,
     options: &Options,
