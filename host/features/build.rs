@@ -1,4 +1,4 @@
-//! Does nothing. Cargo ignores build dependencies, and so their features, of a package without a
-//! build script.
+//! Does nothing. Cargo ignores the build dependencies of a package that has no build script, and
+//! therefore also the features of these dependencies.
 
 fn main() {}

@@ -1,8 +1,9 @@
-//! Links the bundled emitters into the program. No other crate names the crates of these emitters.
+//! Links the bundled emitters into the program. No other crate names the crates of the bundled
+//! emitters.
 //!
-//! If no crate names an emitter's crate, the linker silently drops it, and its emitters are not
-//! registered. So this crate names each emitter crate, and `tests/list.rs` checks that all emitters
-//! are registered.
+//! If no crate names an emitter's crate, the linker silently drops the crate, and its emitters are
+//! not registered. So this crate names each emitter crate, and `tests/list.rs` checks that all
+//! emitters are registered.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +19,7 @@ use fusebox_emitter_transpose as _;
 
 use fusebox_core::emitter::Emitter;
 
-/// The order of emitters in listings. Emitters that are missing here come last.
+/// The order of emitters in listings. Emitters that this list does not name come last.
 pub const ORDER: &[&str] = &[
     "loop",
     "concatenate",

@@ -1,6 +1,6 @@
-//! Opens the cache of compiled programs. The folder of the cache comes from the user's choice.
-//! Without a choice, it comes from the variable `FUSEBOX_CACHE`; without the variable, it comes
-//! from `fusebox.toml`. By default there is no cache.
+//! Opens the cache of compiled programs. The user's choice names the folder of the cache. If the
+//! user has chosen no folder, the variable `FUSEBOX_CACHE` names the folder. If the variable is not
+//! set, `fusebox.toml` names the folder. By default there is no cache.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ const VARIABLE: &str = "FUSEBOX_CACHE";
 /// Default size limit of the cache.
 const LIMIT: SizeLimit = SizeLimit::bytes(2 << 30);
 
-/// The user's choice of a cache, in the terms of the command line.
+/// The user's choice of a cache, as options of the command line state it.
 #[derive(Clone, Debug, Default)]
 pub struct CacheChoice {
     /// Folder of the cache.

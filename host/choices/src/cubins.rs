@@ -1,17 +1,17 @@
-//! When PTX becomes machine code (cubins) at compile time, by NVIDIA's assembler `ptxas`.
+//! Decides when NVIDIA's assembler `ptxas` assembles PTX to machine code (cubins) at compile time.
 
 use fusebox_compiler::{Assembler, AssemblerError, Options};
 use fusebox_lowering::Runner;
 
 use crate::ChoiceError;
 
-/// When the compiler makes machine code from PTX. Otherwise the driver assembles the PTX when it
-/// loads a program.
+/// When the compiler assembles PTX to machine code. If the compiler does not assemble the PTX, the
+/// driver assembles it when loading the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cubins {
-    /// If the executable is kept in a file or in the cache, and `ptxas` is installed. A program
-    /// that is executed only by this process is assembled once either way, and the driver keeps
-    /// what it assembles.
+    /// The compiler assembles the PTX if the executable is kept in a file or in the cache, and
+    /// `ptxas` is installed. A program that only this process executes is assembled once with or
+    /// without `ptxas`, and the driver keeps the machine code that it assembles.
     #[default]
     Auto,
     /// Never.
@@ -38,7 +38,7 @@ impl Cubins {
         Cubins::ALL.into_iter().find(|choice| choice.name() == name)
     }
 
-    /// Gives the options an assembler if this choice asks for one. `is_kept` states whether the
+    /// Sets the assembler in `options` if this choice asks for one. `is_kept` states whether the
     /// executable is kept in a file or in the cache.
     ///
     /// # Errors

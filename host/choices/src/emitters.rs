@@ -22,7 +22,7 @@ const ISOLATED_TIME: Duration = Duration::from_secs(20);
 /// Default memory limit of an isolated emitter.
 const ISOLATED_MEMORY: SizeLimit = SizeLimit::bytes(4 << 30);
 
-/// The user's choice of emitters, in the terms of the command line.
+/// The user's choice of emitters, as options of the command line state it.
 #[derive(Clone, Debug, Default)]
 pub struct EmitterChoice {
     /// Choices of emitters in order (`kind=name`, `./file.so`, …).
@@ -41,7 +41,7 @@ pub struct EmitterChoice {
     pub isolate_time: Option<NonZeroU32>,
     /// The program `fusebox`, which serves a library in a separate process.
     pub server: Option<PathBuf>,
-    /// Configuration file instead of the `fusebox.toml` that the folder has.
+    /// Configuration file to read instead of the `fusebox.toml` for the module's folder.
     pub config: Option<PathBuf>,
     /// Whether all plugins must be pinned.
     pub locked: bool,
@@ -64,8 +64,8 @@ struct LibraryToLoad {
 
 /// Returns all emitters for a module in `folder`, and the user's choices of emitters in order. The
 /// last choice that matches a fusion wins. Choices in `fusebox.toml` come first, followed by
-/// choices on the command line. In each of these two groups, choices that name kinds precede
-/// choices that name fusions.
+/// choices on the command line. Both in `fusebox.toml` and on the command line, choices that name
+/// kinds precede choices that name fusions.
 ///
 /// # Errors
 /// If a configuration file, a library or a choice is at fault.
@@ -132,8 +132,8 @@ pub fn settings(config: Option<&Path>, folder: &Path) -> Result<Option<Settings>
 }
 
 /// Reads each plugin of a configuration file once, and compares the plugin with its pin. If
-/// `locked` is false, a plugin without a pin is accepted, because its author may be developing it
-/// and rebuild it often.
+/// `locked` is false, a plugin without a pin is accepted, because a plugin in development is
+/// rebuilt often.
 fn pinned(settings: &Settings, locked: bool) -> Result<Vec<LibraryToLoad>, ChoiceError> {
     let lock = Lock::of_settings(&settings.path).map_err(ChoiceError::input)?;
     let read = |Plugin { name, library, place, isolation }: &Plugin| {

@@ -4,12 +4,13 @@ use std::fmt;
 
 use fusebox_configuration::FilePosition;
 
-/// The reason why a choice cannot be met. The variant states which part is at fault.
+/// The reason why a choice cannot be met. The variant states whether the input, the usage or
+/// fusebox is at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChoiceError {
     /// A file or an emitter is at fault.
     Input(String),
-    /// The way in which the user has written the choice is at fault.
+    /// The text that states the user's choice is at fault.
     Usage(String),
     /// fusebox itself has a bug.
     Bug(String),

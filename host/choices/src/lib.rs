@@ -1,5 +1,5 @@
 //! Turns the user's choices into options of the compiler: emitters, target, cache, results of
-//! tuning. The command line and the backend of JAX share these rules.
+//! tuning. The command line and the JAX backend both use this crate.
 //!
 //! ```text
 //! error        the reason why a choice cannot be met

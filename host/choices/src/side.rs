@@ -1,4 +1,4 @@
-//! The sides of a comparison.
+//! Builds the sides of a comparison by `fusebox ab`.
 
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub fn side(
     Ok(Side { name, compiler, mlir_passes, lowering, dump })
 }
 
-/// Adds the SPECs of a side to the choice for both sides.
+/// Adds the SPECs of one side to the choice of emitters that both sides share.
 fn with(specs: &[&String], both: &EmitterChoice) -> Result<EmitterChoice, ChoiceError> {
     let (files, specs): (Vec<&String>, Vec<&String>) = specs.iter().partition(|spec| spec.ends_with(".toml"));
     let config = match files.as_slice() {

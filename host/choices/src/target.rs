@@ -9,9 +9,9 @@ use crate::ChoiceError;
 pub const THIS_GPU: &str = "cuda";
 
 /// Returns the target with this name, and its device. For `cpu` and `cuda`, the device describes
-/// this machine. The device does not depend on the number of threads that run the program. The
-/// reason is that sums are split as the device requires, and results must have the same bits for
-/// any number of threads.
+/// this machine. The device does not depend on the number of threads that run the program: the
+/// device determines how kernels split sums, and results must have the same bits for any number of
+/// threads.
 ///
 /// # Errors
 /// If there is no target with this name, or no GPU.

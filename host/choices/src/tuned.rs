@@ -10,7 +10,7 @@ use crate::ChoiceError;
 use crate::environment::path_in_variable;
 
 /// Loads the stored choices for the device of a compilation into the options of the compilation. If
-/// the file is damaged, renames it, unless `locked`.
+/// the file is damaged and `locked` is false, renames the file.
 ///
 /// # Errors
 /// If the file cannot be used.
@@ -27,7 +27,7 @@ pub fn load_tuned(
 }
 
 /// Opens the file for tuning. If `locked`, opens a copy in memory, so that the file does not
-/// change. If the file is damaged, renames it, unless `locked`.
+/// change. If the file is damaged and `locked` is false, renames the file.
 ///
 /// # Errors
 /// If the file cannot be used.
@@ -44,8 +44,8 @@ pub fn open_database(path: &Path, locked: bool, warn: &mut dyn FnMut(&str)) -> R
     }
 }
 
-/// If the error is that the file is damaged, renames the file and gives a warning. Returns any
-/// other error, and every error if `locked`.
+/// If the error is that the file is damaged, and `locked` is false, renames the file and warns the
+/// user. For any other error, or if `locked`, returns the error.
 fn set_aside(error: &DatabaseError, locked: bool, warn: &mut dyn FnMut(&str)) -> Result<(), ChoiceError> {
     match error {
         DatabaseError::Damaged { path, reason } if !locked => {
@@ -59,8 +59,8 @@ fn set_aside(error: &DatabaseError, locked: bool, warn: &mut dyn FnMut(&str)) ->
     }
 }
 
-/// Returns the path of the file that contains the choices. This is `given`, or the default file in
-/// the user's cache folder. Returns `None` if there is neither a given path nor a cache folder.
+/// Returns the path of the file that contains the choices. The path is `given`, or the default file
+/// in the user's cache folder. Returns `None` if there is neither a given path nor a cache folder.
 pub fn database_path(given: Option<&Path>) -> Option<PathBuf> {
     let caches = || path_in_variable("XDG_CACHE_HOME").or_else(|| Some(path_in_variable("HOME")?.join(".cache")));
     given.map(Path::to_path_buf).or_else(|| Some(caches()?.join("fusebox").join("tuned.redb")))

@@ -19,7 +19,7 @@ use crate::driver::DriverChoice;
 use crate::progress::ProgressChoice;
 use crate::{cubins, lowering, passes, sizes};
 
-/// Name of the clap group of the arguments with which --force can be used.
+/// Name of a clap group. --force requires an argument of this group.
 const FORCED: &str = "forced";
 
 /// Compiles and runs HLO. The code generators are plugins.
@@ -91,14 +91,14 @@ pub struct CompilationArguments {
     /// Size limit of the module: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]
     pub file_limit: SizeLimit,
-    /// Name of the module to read if the file has several
+    /// Name of the module to read if the file contains several modules
     #[arg(long = "module", value_name = "NAME")]
     pub module_named: Option<String>,
-    /// Sizes of all arguments of a StableHLO program that does not state them: `4x6,6x3,` for two
-    /// arrays and a scalar. Default: the sizes of the arrays of --inputs
+    /// Sizes of all arguments, for a StableHLO program that does not state these sizes: `4x6,6x3,`
+    /// for two arrays and a scalar. Default: the sizes of the arrays of --inputs
     #[arg(long, value_name = "SIZES", value_parser = sizes::parse)]
     pub shapes: Option<sizes::Sizes>,
-    /// How to read constants that the text elides as `{...}`
+    /// Values for constants that the text elides as `{...}`
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub elided_constants: ElidedConstants,
     /// Target to compile for: cpu, simt, cuda, sm_80, sm_90, gfx942, …
@@ -111,13 +111,13 @@ pub struct CompilationArguments {
     pub threads: usize,
     #[command(flatten)]
     pub gpu: GpuChoice,
-    /// When NVIDIA's assembler ptxas makes machine code of the kernels for a GPU, besides the PTX.
-    /// FUSEBOX_PTXAS may name its file
+    /// When to let NVIDIA's assembler ptxas make machine code for GPU kernels, in addition to the
+    /// PTX. FUSEBOX_PTXAS may name the assembler's file
     #[arg(long, value_name = "WHEN", default_value = Cubins::default().name(), value_parser = cubins::parser())]
     pub cubins: Cubins,
     /// Memory limit of outputs and temporaries, without inputs and constants: bytes, or 512K, 64M,
-    /// 2G. Values are rematerialised to stay within the limit; it is an error if the program still
-    /// exceeds the limit
+    /// 2G. The compiler rematerialises values to stay within the limit, and fails if the program
+    /// still exceeds the limit
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<SizeLimit>,
     /// Skip these HLO passes
@@ -130,7 +130,8 @@ pub struct CompilationArguments {
     /// inlined, memory, loops, indices or scalars); may be repeated
     #[arg(long, value_name = "STAGE=PIPELINE", value_parser = MlirPasses::parse)]
     pub mlir_passes: Vec<MlirPasses>,
-    /// Writer of the kernels' LLVM IR: fusebox itself, or MLIR's conversions (only for the cpu)
+    /// How to convert kernels to LLVM IR: with fusebox itself, or with MLIR's conversions (only for
+    /// the cpu)
     #[arg(long, value_name = "HOW", default_value = Lowering::default().name(), value_parser = lowering::parser())]
     pub lowering: Lowering,
 }
@@ -152,18 +153,19 @@ pub enum ElidedConstants {
 #[derive(Clone, Debug, Default, Args)]
 #[command(group(ArgGroup::new(FORCED).multiple(true)))]
 pub struct EmitterChoice {
-    /// Prefer an emitter: kind=name, kind=name@version, kind=./file.so, or ./file.so for all its
-    /// kinds; may be repeated.
+    /// Prefer an emitter: kind=name, kind=name@version, kind=./file.so, or ./file.so for all kinds
+    /// of the library; may be repeated.
     ///
-    /// The chosen emitters build all fusions of the kind that they accept. If the chosen emitters
-    /// decline fusions, other emitters build these fusions, and a warning states their number.
-    /// Instead of the kind, write fusion:GLOB or fingerprint:GLOB to choose fusions by name or by
-    /// fingerprint; `fusebox explain` prints both. Knobs follow the name:
-    /// `tiled-transpose{edge=64}`. If several options match a fusion, the last one wins; options
-    /// naming a fusion override options naming a kind
+    /// A chosen emitter builds every fusion of its kind that the emitter accepts. If the chosen
+    /// emitters decline fusions, other emitters build the declined fusions, and a warning states
+    /// the number of declined fusions. Instead of the kind, write fusion:GLOB or fingerprint:GLOB
+    /// to choose fusions by name or by fingerprint; `fusebox explain` prints both. Knobs follow the
+    /// name: `tiled-transpose{edge=64}`. If several options match a fusion, the last one wins;
+    /// options naming a fusion override options naming a kind
     #[arg(long = "emitter", value_name = "SPEC", group = FORCED)]
     pub emitters: Vec<String>,
-    /// Load this library; its emitters compete with the others on equal terms. May be repeated
+    /// Load this library; its emitters compete with all other emitters on equal terms. May be
+    /// repeated
     #[arg(long, value_name = "FILE")]
     pub load: Vec<PathBuf>,
     /// Fail if an emitter chosen with --emitter declines a fusion of its kind. In repro, bisect and
@@ -188,7 +190,7 @@ pub struct EmitterChoice {
     #[arg(long, value_name = "SECONDS")]
     pub kernel_time: Option<NonZeroU32>,
     /// Settings file to read. Default: fusebox.toml in the module's folder, or in the nearest
-    /// folder above that has one
+    /// folder above that contains a fusebox.toml
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Fail on plugins that fusebox.lock does not pin; in tune, measure nothing and fail on untuned
@@ -223,7 +225,7 @@ pub struct CacheChoice {
     /// executables are deleted first
     #[arg(long, value_name = "SIZE")]
     pub cache_limit: Option<SizeLimit>,
-    /// Use no cache, even if FUSEBOX_CACHE or fusebox.toml names one
+    /// Use no cache, even if FUSEBOX_CACHE or fusebox.toml names a cache
     #[arg(long, conflicts_with = "cache")]
     pub no_cache: bool,
 }
@@ -244,7 +246,7 @@ pub struct Run {
     /// Write the results to this file, in the format of --inputs
     #[arg(long, value_name = "OUT.npz")]
     pub outputs: Option<PathBuf>,
-    /// Evaluate with the reference interpreter instead of compiling
+    /// Evaluate the module with the reference interpreter instead of compiling it
     #[arg(long)]
     pub interpreter: bool,
     /// Compare the results with the interpreter's, and fail if they differ by more than rounding
@@ -267,8 +269,9 @@ pub struct Bench {
     pub progress: ProgressChoice,
     #[command(flatten)]
     pub inputs: InputChoice,
-    /// Print a profile instead: the time, bytes and emitter of every step, and the step's roof (the
-    /// least possible time) in percent of the time. With FILE, also write a trace for Perfetto
+    /// Print a profile instead of the compile time and run time: the measured time, the bytes and
+    /// the emitter of every step, and the step's roof (the least possible time) in percent of the
+    /// measured time. With FILE, also write a trace for Perfetto
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub profile: Option<Option<PathBuf>>,
     /// Print one line of JSON
@@ -281,8 +284,8 @@ pub struct Bench {
 pub struct Ab {
     #[command(flatten)]
     pub common: CommonArguments,
-    /// More modules, each compared separately. A summary of all modules follows; with --json, each
-    /// report is one line
+    /// More modules, each compared separately. A summary of all modules follows the reports; with
+    /// --json, each report is one line
     #[arg(value_name = "MODULE")]
     pub more: Vec<PathBuf>,
     #[command(flatten)]
@@ -304,7 +307,7 @@ pub struct Ab {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub pairs: Option<u32>,
     /// Write a page, index.html, into this folder: the report, plots, and the kernels after every
-    /// stage. Several modules get one subfolder each
+    /// stage. With several modules, each module gets a subfolder
     #[arg(long, value_name = "DIR", group = FORCED)]
     pub html: Option<PathBuf>,
     /// Print JSON
@@ -359,7 +362,7 @@ pub struct Tune {
     /// File that stores the choices; default: fusebox/tuned.redb in $XDG_CACHE_HOME or ~/.cache
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
-    /// Measure fusions again even if they already have a choice
+    /// Measure all fusions, even fusions for which a choice is already stored
     #[arg(long, conflicts_with = "locked")]
     pub again: bool,
     /// Before tuning, import the choices from this file, written by --export
@@ -371,7 +374,7 @@ pub struct Tune {
     /// Also print the differences between predicted and measured times
     #[arg(long)]
     pub predictions: bool,
-    /// Tune fusions in isolation; skip the check in the whole program
+    /// Tune fusions in isolation, without checking the choices in the whole program
     #[arg(long, conflicts_with = "inputs")]
     pub fusions_alone: bool,
     #[command(flatten)]
@@ -503,26 +506,27 @@ pub struct Explain {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Show instead the report of NVIDIA's assembler on each kernel: registers, spills, shared
-    /// memory and widest accesses. Kernels are compiled for the target, or for sm_80 and sm_90 if
-    /// the target is not sm_NN
+    /// Instead of the table of kernels, show the report of NVIDIA's assembler on each kernel:
+    /// registers, spills, shared memory and widest accesses. Kernels are compiled for the target,
+    /// or for sm_80 and sm_90 if the target is not sm_NN
     #[arg(long)]
     pub ptxas: bool,
-    /// Run the program once on the software driver, and show instead what each kernel executed:
-    /// instructions by class, sectors of memory, bank conflicts, divergent branches and occupancy,
-    /// next to the predicted time. Needs --target cuda or sm_NN
+    /// Run the program once on the software driver, and show counts for each kernel instead of the
+    /// table of kernels: executed instructions by class, sectors of memory, bank conflicts,
+    /// divergent branches and occupancy, next to the predicted time. Needs --target cuda or sm_NN
     #[arg(long, conflicts_with_all = ["all", "ptxas", "why", "memory", "measure"])]
     pub counts: bool,
     #[command(flatten)]
     pub driver: DriverChoice,
-    /// Show instead how passes and fusion treated the instruction with this name, and why
+    /// Instead of the table of kernels, show how passes and fusion treated the instruction with
+    /// this name, and why
     #[arg(long, value_name = "INSTR", conflicts_with = "ptxas")]
     pub why: Option<String>,
     /// Run the program, and show the measured time of each kernel next to its predicted time
     #[arg(long, conflicts_with_all = ["ptxas", "why"])]
     pub measure: bool,
-    /// Show instead the bytes of arguments, constants, outputs and temporaries, and the values that
-    /// are alive at the peak
+    /// Instead of the table of kernels, show the bytes of arguments, constants, outputs and
+    /// temporaries, and the values that are alive at the peak of memory use
     #[arg(long, conflicts_with_all = ["ptxas", "why", "measure"])]
     pub memory: bool,
     /// Write a page with a graph of the program, in which each fusion can be opened
@@ -541,7 +545,7 @@ pub struct Indexing {
     /// Size limit of the module: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]
     pub file_limit: SizeLimit,
-    /// Map inputs to outputs instead of outputs to inputs
+    /// Print maps from inputs to outputs instead of maps from outputs to inputs
     #[arg(long)]
     pub inverse: bool,
     /// Write the output of every phase to numbered files in this folder
@@ -555,7 +559,7 @@ pub struct Lower {
     /// MLIR text of a kernel's functions, from a dump or written by hand in any form that MLIR
     /// parses; - for standard input
     pub kernel: PathBuf,
-    /// Name of the kernel to lower if the text holds several
+    /// Name of the kernel to lower if the text contains several kernels
     #[arg(long = "kernel", value_name = "NAME")]
     pub kernel_name: Option<String>,
     /// Stage of the input text
@@ -571,7 +575,8 @@ pub struct Lower {
     /// Run a pipeline of MLIR's passes after this stage; may be repeated
     #[arg(long, value_name = "STAGE=PIPELINE", value_parser = MlirPasses::parse)]
     pub mlir_passes: Vec<MlirPasses>,
-    /// Writer of the kernels' LLVM IR: fusebox itself, or MLIR's conversions (only for the cpu)
+    /// How to convert kernels to LLVM IR: with fusebox itself, or with MLIR's conversions (only for
+    /// the cpu)
     #[arg(long, value_name = "HOW", default_value = Lowering::default().name(), value_parser = lowering::parser())]
     pub lowering: Lowering,
     /// Size limit of the text: bytes, or 512M, 4G, none

@@ -1,4 +1,4 @@
-//! The cache of compiled programs that options of the command line name.
+//! Opens the cache of compiled programs, as options of the command line state.
 
 use std::path::Path;
 

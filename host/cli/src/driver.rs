@@ -28,7 +28,7 @@ impl DriverChoice {
     }
 }
 
-/// Returns the file of this program.
+/// Returns the path of the running program's file.
 pub fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| Failure::Bug(format!("cannot find this program: {error}")))
 }

@@ -17,7 +17,7 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     Ok(fusebox_choices::choose(&plain(choice), folder, &mut terminal::complain)?)
 }
 
-/// Returns the choice without the syntax of the command line.
+/// Converts the parsed arguments to the type that `fusebox_choices` reads.
 pub fn plain(choice: &EmitterChoice) -> fusebox_choices::EmitterChoice {
     fusebox_choices::EmitterChoice {
         emitters: choice.emitters.clone(),

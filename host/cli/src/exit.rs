@@ -17,7 +17,8 @@ use fusebox_workshop::WorkshopError;
 use fusebox_workshop::driver::DriverError;
 use fusebox_workshop::tune::{DatabaseError, LockError};
 
-/// The reason why the program fails. The variant states which part is at fault.
+/// The reason why the program fails. The variant states whether the input, the usage or fusebox is
+/// at fault.
 #[derive(Debug)]
 pub enum Failure {
     /// The module, the inputs, an emitter or a file is at fault.

@@ -1,5 +1,5 @@
-//! Declares which files a command will read, before the command begins. Then no output of the
-//! command can overwrite one of these files.
+//! Declares which files a command will read, before the command begins. So no output of the command
+//! can overwrite a file that the command reads.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::module;
 
 /// Declares the files that a command reads: its module, the files that choose emitters, and
-/// `others`. Fails if one of the outputs is one of these files.
+/// `others`. Fails if one of the outputs is a declared file.
 pub fn check<'a>(
     common: &'a CommonArguments,
     others: impl IntoIterator<Item = &'a PathBuf>,
@@ -26,8 +26,8 @@ pub fn check<'a>(
     check_among(others, outputs)
 }
 
-/// Declares the files `read`, for a command that reads no other files. Fails if one of the outputs
-/// is one of these files.
+/// Declares the files `read`, for a command that reads only these files. Fails if one of the
+/// outputs is a declared file.
 pub fn check_among<'a>(
     read: impl IntoIterator<Item = &'a PathBuf>,
     outputs: impl IntoIterator<Item = &'a PathBuf>,

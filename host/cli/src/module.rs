@@ -28,8 +28,8 @@ pub fn read(path: &Path, compiling: &CompilationArguments) -> Result<Source, Fai
     Ok(Source { elided, module, sizes, ..source::of_file(path, compiling.file_limit)? })
 }
 
-/// Reads a module that will have these inputs. The inputs determine the sizes that the program does
-/// not state, unless an option of the command line states them.
+/// Reads a module that will have these inputs. If neither the program nor an option of the command
+/// line states a size, the inputs determine the size.
 pub fn read_for(path: &Path, compiling: &CompilationArguments, inputs: &InputChoice) -> Result<Source, Failure> {
     let source = read(path, compiling)?;
     match &inputs.inputs {
@@ -125,7 +125,7 @@ impl Compiler<'_> {
         self.compile_with(source, options(self.common, ptx_version, until, stages)?, fusebox_compiler::compile)
     }
 
-    /// Compiles a module to an executable. If the executable comes from the cache, all other parts
+    /// Compiles a module to an executable. If the executable comes from the cache, all other fields
     /// of the result are empty.
     pub fn executable(&self, source: &Source, ptx_version: Option<u32>) -> Result<Compilation, Failure> {
         let options = options(self.common, ptx_version, Phase::Run, Vec::new())?;

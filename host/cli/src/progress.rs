@@ -9,7 +9,7 @@ use fusebox_compiler::{Advance, Progress};
 use fusebox_run::terminal;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Time after which a terminal shows a bar. Shorter work shows none.
+/// Time after which a terminal shows a bar. Work that takes less time shows no bar.
 const SHORT: Duration = Duration::from_secs(1);
 /// Least time between two lines of progress, if standard error is not a terminal.
 const LINES: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ impl ProgressReporter {
         self.bar.set_message(what);
     }
 
-    /// Removes the bar. If progress is printed as lines, prints the last line.
+    /// Removes the bar. If progress is printed as lines, prints a final line.
     pub fn end(&self) {
         self.bar.finish_and_clear();
         if self.line.is_some() {

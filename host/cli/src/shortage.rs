@@ -1,6 +1,6 @@
 //! Reports a lack of memory if the code that allocates cannot report it. Code that allocates large
 //! arrays handles a failed allocation itself. If a small allocation in fusebox or LLVM fails, the
-//! process calls `abort`. Without a report, such an abort would look like a bug.
+//! process calls `abort`. Without a report, an abort for lack of memory would look like a bug.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ const MESSAGE: &str =
 const EXIT_CODE: i32 = 1;
 
 /// Installs handlers for aborts. If the process aborts for lack of memory, the handlers print a
-/// message, and the exit code is that of a faulty input. Other aborts are unchanged.
+/// message, and the exit code is that of a faulty input. The handlers do not change other aborts.
 pub fn install_handlers() {
     extern "C" fn note(error: c_int, _: *mut c_void) {
         if error == libc::ENOMEM {

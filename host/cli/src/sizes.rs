@@ -7,7 +7,7 @@ pub struct Sizes(pub Vec<Vec<i64>>);
 /// Reads sizes: a comma separates arguments, and `x` separates dimensions. A scalar has no sizes.
 ///
 /// # Errors
-/// Returns what is not a size.
+/// Returns a message with the text that is not a size.
 pub fn parse(text: &str) -> Result<Sizes, String> {
     let size = |size: &str| {
         let parsed = size.parse::<i64>().ok().filter(|size| *size >= 0);

@@ -10,7 +10,7 @@ pub const FILE_NAME: &str = "fusebox.toml";
 /// Reason why a run does not use the `fusebox.toml` that was found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// Another user owns the file. That user would decide which code runs.
+    /// Another user owns the file. The owner of the file would decide which code runs.
     #[error(
         "{}: error: it belongs to another user, who would decide which plugins run; `--config {}` uses it all the same, \
          `--no-config` does without",
@@ -23,15 +23,16 @@ pub enum FindError {
     /// The system refuses access to the path.
     #[error("{}: error: {source}", path.display())]
     Io {
-        /// The path that was tried.
+        /// The path that fusebox tried to access.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
     },
 }
 
-/// Returns the path of the nearest `fusebox.toml`: in the given folder, or else in the nearest
-/// folder above that contains one. The path is relative if the file is below the working directory.
+/// Returns the path of the nearest `fusebox.toml`: the one in `folder` or, if `folder` contains
+/// none, the one in the nearest enclosing folder that has a `fusebox.toml`. The path is relative if
+/// the file is below the working directory.
 ///
 /// # Errors
 /// If the file belongs neither to this user nor to root.

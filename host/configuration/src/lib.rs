@@ -7,8 +7,8 @@
 //! lock      fusebox.lock ──> the bytes that each plugin had when it was pinned
 //! ```
 //!
-//! This crate reads and checks the files, but loads and runs no plugin. `docs/configuration.md`
-//! describes the keys.
+//! This crate reads and checks the configuration files, but loads and runs no plugin.
+//! `docs/configuration.md` describes the keys of `fusebox.toml`.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! `fusebox.lock`: the bytes that each plugin of `fusebox.toml` had when it was pinned.
+//! Reads and writes `fusebox.lock`, which states the SHA-256 that the file of each plugin in
+//! `fusebox.toml` had when the plugin was pinned.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FileError, FilePosition, text};
 
-/// Name of the lock file. The file is in the folder of `fusebox.toml`.
+/// Name of the lock file. The lock file is in the folder of `fusebox.toml`.
 pub const LOCK_NAME: &str = "fusebox.lock";
 /// Version of the file format.
 const VERSION: u32 = 1;
@@ -22,14 +23,14 @@ pub struct Lock {
     plugins: BTreeMap<String, Pin>,
 }
 
-/// Comparison of a plugin's file with its pin.
+/// Result of the comparison of a plugin's file with the plugin's pin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PinState {
-    /// The file has the pinned bytes.
+    /// The plugin's file has the pinned bytes.
     Pinned,
     /// The plugin has no pin.
     Unpinned,
-    /// The file's bytes differ from the pinned bytes.
+    /// The bytes of the plugin's file differ from the pinned bytes.
     Changed {
         /// SHA-256 of the pinned bytes.
         wanted: String,

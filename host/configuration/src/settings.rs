@@ -18,12 +18,13 @@ use crate::{FileError, FilePosition, text};
 pub struct Settings {
     /// Path of the file.
     pub path: PathBuf,
-    /// Libraries to load. First come the plugins, in the file's order. Then come libraries that are
-    /// not plugins but that a choice of an emitter names. The name of each of these libraries is
-    /// its path.
+    /// Libraries to load. The plugins come first, in the file's order. Libraries that are not
+    /// plugins, but that a choice of an emitter names, come after the plugins. A library that is
+    /// not a plugin has its path as its name.
     pub plugins: Vec<Plugin>,
-    /// Choices of emitters. First come choices for kinds, then choices for fusions by name, then
-    /// choices for fusions by fingerprint. Each group is in the file's order.
+    /// Choices of emitters. The choices for kinds come first, then the choices for fusions by name,
+    /// then the choices for fusions by fingerprint. The choices of one group, for example all
+    /// choices for kinds, are in the file's order.
     pub choices: Vec<LocatedSpec>,
     /// Settings of the cache of compiled programs.
     pub cache: CacheSettings,
@@ -43,7 +44,8 @@ pub struct CacheSettings {
 pub struct Plugin {
     /// Name of the plugin in the file.
     pub name: String,
-    /// Path of the library. The path includes the file's folder, so that the library can be opened.
+    /// Path of the library. The path includes the folder of `fusebox.toml`, so that the path is
+    /// valid in the working directory.
     pub library: PathBuf,
     /// Isolation of the library.
     pub isolation: Isolation,
@@ -65,8 +67,8 @@ pub struct Isolation {
 /// A choice of an emitter, with its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocatedSpec {
-    /// The choice. If the choice names a library, the library's path includes the file's folder, so
-    /// that the library can be opened.
+    /// The choice. If the choice names a library, the library's path includes the folder of
+    /// `fusebox.toml`, so that the path is valid in the working directory.
     pub spec: Spec,
     /// Position of the choice in the file.
     pub place: FilePosition,

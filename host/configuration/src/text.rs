@@ -27,8 +27,9 @@ pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, FileErro
     })
 }
 
-/// Rewrites the message on an unknown key, ``unknown field `a`, expected one of `b`, `c` ``, and
-/// adds the key that was probably meant.
+/// Rewrites the parser's message on an unknown key,
+/// ``unknown field `a`, expected one of `b`, `c` ``, and adds the known key with the most similar
+/// name.
 fn with_nearest_key(message: &str) -> String {
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let Some((unknown, known)) = words.split_first().filter(|_| message.starts_with("unknown field")) else {

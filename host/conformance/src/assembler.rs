@@ -5,7 +5,8 @@ use std::process::Command;
 
 /// Assembles PTX for an architecture like `sm_80`. Returns the assembler's report, which states
 /// registers, spills and shared memory. The assembler is the file that `FUSEBOX_PTXAS` names, or
-/// `.tools/ptxas` if this variable is not set. Returns `None` if the file does not exist.
+/// `.tools/ptxas` if this variable is not set. Returns `None` if the assembler's file does not
+/// exist.
 ///
 /// # Errors
 /// If the assembler rejects the code. The error contains the assembler's report and the code.

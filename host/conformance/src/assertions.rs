@@ -1,5 +1,5 @@
-//! Functions for tests. The functions of this file fail a test by panicking, at the line of the
-//! test that calls them.
+//! Functions for tests. Each function of this file panics if its check fails. The panic message
+//! names the line of the test that calls the function.
 
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 

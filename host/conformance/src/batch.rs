@@ -23,9 +23,10 @@ const PER_PROGRAM: usize = 20;
 /// Number of kernels that were run, per machine and emitter.
 pub type Tally = BTreeMap<String, usize>;
 
-/// Runs the fusions of these seeds on the cpu and on the simulated GPU. First uses the emitters
-/// that selection chooses, then each other emitter that accepts some of the fusions. Finally uses
-/// alternative configurations.
+/// Runs the fusions of these seeds on the cpu and on the simulated GPU. First compiles the fusions
+/// with the emitters that selection chooses, then with each other emitter that accepts some of the
+/// fusions. Finally compiles the fusions with alternative configurations of the emitters that
+/// selection chooses.
 ///
 /// # Errors
 /// The first fault.
@@ -53,16 +54,17 @@ struct ExpectedFusion {
 
 /// Selects the emitters that build a program's kernels, and the configurations of these emitters.
 enum EmitterSelection {
-    /// For each fusion, the emitter that selection chooses, with its default configuration.
+    /// The emitter that selection chooses builds each fusion, in the emitter's default
+    /// configuration.
     Usual,
-    /// For all fusions, the emitter with this name.
+    /// The emitter with this name builds all fusions.
     Forced(String),
-    /// For each fusion, the emitter that selection chooses, with an alternative configuration.
+    /// The emitter that selection chooses builds each fusion, in an alternative configuration.
     Alternative,
 }
 
 impl CheckedEmitters<'_> {
-    /// Runs the fusions of these seeds on a machine, in programs of limited size.
+    /// Runs the fusions of the seeds on a machine, in programs of at most `PER_PROGRAM` fusions.
     fn all(&self, machine: &Machine, seeds: &[u64], tally: &mut Tally) -> Result<(), Failure> {
         for seeds in seeds.chunks(PER_PROGRAM) {
             let cases = seeds.iter().map(|&seed| ExpectedFusion::new(fusions::any(seed)));

@@ -12,7 +12,8 @@ use fusebox_runtime::{Executable, LoadedExecutable, ThreadOrder};
 use crate::literals::{Closeness, difference, small_integers};
 use crate::{Failure, Machine};
 
-/// A compiler with a set of emitters. A list of choices prefers some of these emitters.
+/// A compiler with a set of emitters. The compiler prefers the emitters that a list of choices
+/// names.
 #[derive(Clone)]
 pub struct Compiler {
     registry: Registry,
@@ -24,7 +25,7 @@ pub struct Compiler {
 /// A compiled and executed module.
 #[derive(Debug)]
 pub struct Made {
-    /// Names of the kernels' emitters.
+    /// Names of the emitters that built the kernels.
     pub emitters: Vec<String>,
     /// Result of the program.
     pub result: Literal,
@@ -33,8 +34,9 @@ pub struct Made {
 }
 
 impl Compiler {
-    /// Creates a compiler with the bundled emitters and these emitters. An emitter that has the
-    /// name of a bundled emitter replaces the bundled emitter. The other emitters come last.
+    /// Creates a compiler with the bundled emitters and the emitters `emitters`. An emitter that
+    /// has the name of a bundled emitter replaces the bundled emitter. Emitters with other names
+    /// come after the bundled emitters.
     ///
     /// # Errors
     /// If an emitter cannot describe itself.
@@ -50,8 +52,8 @@ impl Compiler {
         Ok(Compiler::of(registry, Vec::new()))
     }
 
-    /// Creates a compiler with these choices, and without any other emitters. The emitters may come
-    /// from libraries.
+    /// Creates a compiler with only the emitters of `registry`, and with the choices `overrides`.
+    /// The emitters may come from libraries.
     pub fn of(registry: Registry, overrides: Vec<Override>) -> Compiler {
         Compiler { registry, overrides, of_part: false }
     }
@@ -62,8 +64,8 @@ impl Compiler {
         Compiler { of_part: true, ..self }
     }
 
-    /// Returns a compiler that prefers the emitters with these names. If one of these emitters
-    /// accepts a fusion, no other emitter builds the fusion.
+    /// Returns a compiler that prefers the emitters with these names. If one of the preferred
+    /// emitters accepts a fusion, no other emitter builds the fusion.
     ///
     /// # Errors
     /// If there is no emitter with one of the names.
@@ -111,7 +113,7 @@ impl Compiler {
         self.check_on(text, [Machine::cpu(), Machine::simt()])
     }
 
-    /// Checks a fusion (or a module) like [`Compiler::check`], but on these machines.
+    /// Checks a fusion (or a module) like [`Compiler::check`], but on the machines `machines`.
     ///
     /// # Errors
     /// The errors of [`Compiler::check`].
@@ -121,8 +123,8 @@ impl Compiler {
         Ok(made.map(|made| made.emitters.join(" ")))
     }
 
-    /// Compiles a fusion (or a module), runs it on these inputs, and compares the results with
-    /// those of the interpreter.
+    /// Compiles a fusion (or a module), runs it on the inputs `inputs`, and compares the results
+    /// with those of the interpreter.
     ///
     /// # Errors
     /// The errors of [`Compiler::check`].
@@ -149,8 +151,8 @@ impl Compiler {
         made.try_into().map_err(|_| Failure::of("all", "all machines", "some are missing", text))
     }
 
-    /// Compiles and runs a fusion (or a module). On the simulated GPU, runs it twice, with the
-    /// threads in different orders. Both results must be equal.
+    /// Compiles and runs a fusion (or a module). On the simulated GPU, runs the fusion twice, with
+    /// the threads in different orders. The results of both runs must be equal.
     ///
     /// # Errors
     /// If compilation or a run fails, or if the results of the two orders differ.
@@ -162,8 +164,8 @@ impl Compiler {
         self.run_in_orders(text, machine, inputs, orders)
     }
 
-    /// Compiles a fusion (or a module), and runs it once for each of these orders of the threads.
-    /// All results must be equal.
+    /// Compiles a fusion (or a module), and runs it once for each order of the threads in `orders`.
+    /// The results of all runs must be equal.
     ///
     /// # Errors
     /// The errors of [`Compiler::run`].

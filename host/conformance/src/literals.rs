@@ -37,7 +37,7 @@ pub fn small_integers(shape: &ArrayShape, seed: u64) -> ArrayLiteral {
 }
 
 /// Returns an array of random values. Floats are multiples of 1/8, at least -4 and less than 4.
-/// About half of the integers are small. The other integers come from the whole range of the type.
+/// About half of the integers are small, and the rest come from the whole range of the type.
 pub fn mixed(shape: &ArrayShape, chance: &mut Chance) -> ArrayLiteral {
     let scalar = shape.element_type.real_part();
     of_bits(shape, |_| match FloatFormat::of(scalar) {

@@ -1,5 +1,5 @@
 //! The machines on which kernels are tested. A machine consists of a target and the description of
-//! a device. Emitters plan for this device.
+//! the device for which emitters plan.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;

@@ -19,16 +19,16 @@ pub enum PlanError {
     /// The emitter answered the same question twice, and the answers differ.
     #[error("with {:?}: asked twice it answers differently", .0.0)]
     Differs(Configuration),
-    /// A plan has other knobs than the request.
+    /// A plan has other knobs than the caller requested.
     #[error("with {:?}: the plan is one with {:?}", .0.0, .1.0)]
     OtherConfiguration(Configuration, Configuration),
 }
 
 /// Builds a plan of a fusion with the default knobs, and one plan for each alternative that the
-/// default plan offers. Builds each plan and the plan's kernel twice. The two results must be
-/// equal. Plans must cover every element as required, and must stay within the device's limits.
-/// Returns the configurations of all plans, beginning with the default plan. Returns `None` if the
-/// emitter declines the fusion.
+/// default plan offers. Builds each plan and the plan's kernel twice. Both plans must be equal, and
+/// both kernels must be equal. Plans must cover every element as required, and must stay within the
+/// device's limits. Returns the configurations of all plans, beginning with the default plan.
+/// Returns `None` if the emitter declines the fusion.
 ///
 /// # Errors
 /// The first fault.
@@ -111,7 +111,7 @@ pub fn check_text(
     }
 }
 
-/// Parses the text of a fusion. The last computation is the fusion. The other computations are
+/// Parses the text of a fusion. The last computation is the fusion, and the other computations are
 /// those that the fusion applies.
 ///
 /// # Errors

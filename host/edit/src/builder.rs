@@ -21,7 +21,7 @@ pub struct Builder<'m> {
     module: &'m Module,
     /// Computations to append to the module, in order.
     added: Vec<Computation>,
-    /// Replacements of computations of the module, by the id of the old computation.
+    /// Replacements of computations of the module. The key is the id of the replaced computation.
     replaced: HashMap<ComputationId, Computation>,
     /// Names of all computations. The set is empty until the first computation is added.
     names: HashSet<String>,
@@ -104,13 +104,13 @@ impl<'m> Builder<'m> {
     }
 
     /// Adds an instruction with a declared shape, for operations whose operands do not determine
-    /// the shape. Checks the declared shape by inference.
+    /// the shape. Compares the declared shape with the shape that inference computes.
     pub fn add_shaped(&mut self, op: Op, shape: Shape, operands: impl Into<Vec<InstrId>>) -> InstrId {
         self.add_inferred(op, Some(shape), operands.into())
     }
 
     /// Adds an instruction with a declared element type. The operands determine only the dimensions
-    /// of the result, as for a product.
+    /// of the result, for example in a `dot`.
     pub fn add_typed(&mut self, op: Op, element_type: ElementType, operands: impl Into<Vec<InstrId>>) -> InstrId {
         let (operands, typed) = (operands.into(), Shape::array(element_type, []));
         let shape = self.inferred(&op, Some(&typed), &operands).unwrap_or(typed);
@@ -166,8 +166,8 @@ impl<'m> Builder<'m> {
         self.body.instructions[id.index()].extra.get_or_insert_default()
     }
 
-    /// Copies the instructions of a computation. `arguments` replace its parameters. Returns the
-    /// copy of the computation's root.
+    /// Copies the instructions of a computation. In the copy, `arguments` replace the parameters of
+    /// the computation. Returns the copy of the computation's root.
     pub fn splice(&mut self, computation: &Computation, arguments: &[InstrId]) -> InstrId {
         let mut map: Vec<InstrId> = Vec::with_capacity(computation.instructions.len());
         for instruction in &computation.instructions {
@@ -191,14 +191,14 @@ impl<'m> Builder<'m> {
         self.push(Instruction::new(format!("param_{number}"), shape, Op::Parameter { number }, Vec::new()))
     }
 
-    /// Adds the next parameter of a new computation: an array.
+    /// Adds an array as the next parameter of a new computation.
     pub fn array_parameter(&mut self, element_type: ElementType, dims: &[i64]) -> InstrId {
         self.parameter(Shape::array(element_type, dims))
     }
 
     /// Adds a computation to the module. `write` adds the computation's instructions and returns
-    /// their root. The origin does not change. If the module already has a computation with this
-    /// name, appends a number to the new name.
+    /// their root. The origin of new instructions does not change. If the module already has a
+    /// computation with this name, appends a number to the new name.
     pub fn computation(&mut self, name: &str, write: impl FnOnce(&mut Self) -> InstrId) -> ComputationId {
         let Ok(id) = self.try_computation(name, |edit| Ok::<_, Infallible>(write(edit)));
         id
@@ -207,7 +207,7 @@ impl<'m> Builder<'m> {
     /// Like [`computation`](Self::computation), for a `write` that may fail.
     ///
     /// # Errors
-    /// The error of `write`. The computation is then not added.
+    /// The error of `write`. If `write` fails, no computation is added.
     pub fn try_computation<E>(
         &mut self,
         name: &str,
@@ -316,8 +316,8 @@ impl<'m> Builder<'m> {
     }
 
     /// Returns the declared shape, or the inferred shape if none is declared. Remembers a fault if
-    /// the two differ in structure. The declared shape may have layouts and dynamic dimensions,
-    /// which inference does not know.
+    /// the declared and the inferred shape differ in structure. The declared shape may have layouts
+    /// and dynamic dimensions, which inference does not know.
     fn declared_or_inferred(&mut self, op: &Op, declared: Option<Shape>, inferred: Shape) -> Shape {
         match declared {
             Some(declared) if declared.same_structure(&inferred) => declared,

@@ -69,7 +69,7 @@ fn keep(module: &mut Module, kept: &[ComputationId]) {
     module.entry = module.entry.map(new);
 }
 
-/// Replaces each id of a called computation by `new` of this id.
+/// Replaces the id of each called computation by the id that `new` returns for it.
 pub fn redirect_calls(computation: &mut Computation, new: impl Fn(ComputationId) -> ComputationId) {
     for instruction in &mut computation.instructions {
         instruction.op.called_mut().into_iter().for_each(|id| *id = new(*id));
@@ -84,7 +84,7 @@ pub fn append(module: &mut Module, mut computation: Computation) -> ComputationI
     ComputationId(module.computations.len() as u32 - 1)
 }
 
-/// Returns the name. Appends a number if the name is already used.
+/// Returns `name` or, if `name` is already used, `name` with a number appended.
 pub(crate) fn unused_name(is_used: impl Fn(&str) -> bool, name: &str) -> String {
     let mut unused = name.to_owned();
     let mut number = 0u64;

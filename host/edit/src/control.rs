@@ -40,7 +40,7 @@ impl Builder<'_> {
         self.add(op, [arrays, initial].concat())
     }
 
-    /// Applies a computation of scalars to the elements of arrays.
+    /// Applies a computation on scalars to the elements of arrays.
     pub fn map(&mut self, to_apply: ComputationId, arrays: &[InstrId]) -> InstrId {
         let rank = arrays.first().map_or(0, |&id| self.dims(id).len()) as i64;
         self.add(Op::Map { dimensions: (0..rank).collect(), to_apply }, arrays)
@@ -51,8 +51,8 @@ impl Builder<'_> {
         self.add(Op::While { condition, body }, [state])
     }
 
-    /// Adds a loop whose state has another shape than that of the old loop. For the condition and
-    /// for the body, `changed` returns a copy that takes a state of the new shape, see
+    /// Adds a loop whose state has another shape than the state of the old loop. `changed` returns
+    /// a copy of the condition or of the body, whose parameter has the new shape of the state, see
     /// [`Rewrite::with_state`]. The copies replace the condition and the body, so no other
     /// instruction may call these two computations.
     ///
@@ -85,7 +85,7 @@ pub fn with_scalars(shape: &Shape, element_type: ElementType, count: usize) -> S
 }
 
 impl<'m> Rewrite<'m> {
-    /// Begins a copy of a loop's condition or body. The copy has only the parameter so far: the
+    /// Begins a copy of a loop's condition or body. The copy contains only its parameter: the
     /// loop's state, with shape `state`.
     pub fn with_state(module: &'m Module, old: &'m Computation, state: Shape) -> Self {
         let mut edit = Rewrite::new(module, old);

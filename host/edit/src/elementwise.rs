@@ -20,7 +20,8 @@ impl Builder<'_> {
         self.add(Op::Compare { direction, order: None }, [left, right])
     }
 
-    /// Adds a choice between two arrays: `on_true` where the predicate holds.
+    /// Adds a `select`. The result has the elements of `on_true` where the predicate holds, and the
+    /// elements of `on_false` elsewhere.
     pub fn select(&mut self, predicate: InstrId, on_true: InstrId, on_false: InstrId) -> InstrId {
         self.add(Op::Select, [predicate, on_true, on_false])
     }

@@ -3,7 +3,8 @@
 use fusebox_core::hlo::{Diagnostic, Instruction, Module};
 use thiserror::Error;
 
-/// Error of an edit that would make the module invalid. The cause is a bug in the pass that edits.
+/// Error of an edit that would make the module invalid. The cause is a bug in the pass that edits
+/// the module.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct EditError(pub Diagnostic);

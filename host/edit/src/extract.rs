@@ -61,13 +61,13 @@ fn callees(module: &Module, entry: &Computation) -> Vec<ComputationId> {
 pub struct Part<'a> {
     /// Instructions to copy, in program order.
     pub members: &'a [InstrId],
-    /// Values that become parameters, in order. If a value occurs twice, members read the last of
-    /// its parameters.
+    /// Values that become parameters, in order. If a value occurs several times, the copied
+    /// instructions read the last of the value's parameters.
     pub inputs: &'a [InstrId],
-    /// Members that become the results.
+    /// Members whose values become the results of the new computation.
     pub roots: &'a [InstrId],
-    /// Number of leading operands that each root reads from the parameters: operand `n` of a root
-    /// becomes parameter `n`.
+    /// Number of leading operands of each root that parameters replace: parameter `n` replaces
+    /// operand `n` of each root.
     pub initial: usize,
 }
 
@@ -104,8 +104,8 @@ pub fn outlined(old: &Computation, name: impl Into<String>, part: &Part) -> Comp
     Computation { name: name.into(), instructions, root, execution_thread: None, span }
 }
 
-/// Returns a computation that has the parameters of `callee` and one other instruction. This
-/// instruction has operation `op`, which calls `callee`, and reads the parameters.
+/// Returns a computation that has the parameters of `callee` and one other instruction. The other
+/// instruction has the operation `op`, which calls `callee` with the parameters as arguments.
 pub fn calling(module: &Module, callee: ComputationId, name: &str, op: Op) -> Computation {
     let called = module.computation(callee);
     let mut instructions: Vec<Instruction> =
@@ -145,8 +145,8 @@ pub fn detached_computation(
 }
 
 /// Returns a module with a new entry computation. `write` adds the entry's instructions, and other
-/// computations, and returns the entry's root. Computations precede the computations that call
-/// them.
+/// computations, and returns the entry's root. In the module, each computation precedes the
+/// computations that call it.
 ///
 /// # Errors
 /// The error of `write`, or the fault of the first invalid instruction.
@@ -173,8 +173,8 @@ pub fn resized(shape: &Shape, dims: &[i64]) -> Shape {
     shape.as_array().map_or_else(|| shape.clone(), |array| Shape::array(array.element_type, dims))
 }
 
-/// Returns an instruction that has no operands and does not belong to a computation. Callers ask
-/// analyses about this instruction, for example whether an emitter would claim it.
+/// Returns an instruction that has no operands and does not belong to a computation. Callers pass
+/// the instruction to analyses, for example to learn whether an emitter would claim it.
 pub fn detached_instruction(op: Op, shape: Shape) -> Instruction {
     Instruction::new(op.opcode().name(), shape, op, Vec::new())
 }

@@ -3,7 +3,8 @@
 use fusebox_core::hlo::{Extra, Instruction, Op, Shape};
 
 /// Returns the attributes that a new instruction inherits from `origin`, the instruction that it
-/// helps to replace. The new instruction has this operation and shape:
+/// helps to replace. The new instruction has the operation `op` and the shape `shape`. The table
+/// states when an attribute is inherited:
 ///
 /// | attribute | inherited |
 /// |---|---|

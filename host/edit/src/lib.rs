@@ -4,8 +4,8 @@
 //! * [`Builder`] adds instructions. The builder infers shapes and makes names unique.
 //! * Each new instruction has an *origin*: the instruction that it helps to replace. [`inherited`]
 //!   defines which attributes of its origin the new instruction gets.
-//! * A new computation is appended to the module, so that no id changes during an edit.
-//!   [`restore_order`] then moves callees before their callers, as the verifier demands.
+//! * A new computation is appended to the module, so that no id changes during an edit. After the
+//!   edit, [`restore_order`] moves callees before their callers, as the verifier demands.
 //!
 //! ```
 //! use fusebox_core::hlo::{BinaryOp, ElementType, Op, UnaryOp, parse_module, print_module, verify};

@@ -28,7 +28,7 @@ impl Builder<'_> {
         self.add_shaped(Op::Broadcast { dimensions: dimensions.to_vec() }, shape, [operand])
     }
 
-    /// Gives an array other dimensions. The elements keep their row-major order.
+    /// Reshapes an array to the dimensions `dims`. The elements keep their row-major order.
     pub fn reshape(&mut self, operand: InstrId, dims: &[i64]) -> InstrId {
         let Some(array) = self.array(operand) else { return self.not_an_array(operand) };
         if array.dims == dims {
@@ -47,7 +47,7 @@ impl Builder<'_> {
         self.add(Op::Transpose { permutation: permutation.to_vec() }, [operand])
     }
 
-    /// Takes a part of an array.
+    /// Adds a slice of an array.
     pub fn slice(&mut self, operand: InstrId, dims: Vec<SliceDim>) -> InstrId {
         let sizes = self.dims(operand);
         // In a dimension of one element, the stride has no effect.
@@ -60,7 +60,7 @@ impl Builder<'_> {
         self.add(Op::Slice { dims }, [operand])
     }
 
-    /// Takes the part of an array whose indices along `dimension` are at least `start` and less
+    /// Adds the slice of an array whose indices along `dimension` are at least `start` and less
     /// than `limit`.
     pub fn slice_along(&mut self, operand: InstrId, dimension: usize, start: i64, limit: i64) -> InstrId {
         let mut dims: Vec<SliceDim> = self.dims(operand).into_iter().map(SliceDim::all).collect();
@@ -80,7 +80,7 @@ impl Builder<'_> {
         self.add(Op::Pad { dims }, [operand, fill])
     }
 
-    /// Pads an array in one dimension. Negative numbers remove elements.
+    /// Pads an array in one dimension. A negative `low` or `high` removes elements.
     pub fn pad_along(&mut self, operand: InstrId, fill: InstrId, dimension: usize, low: i64, high: i64) -> InstrId {
         let mut dims = vec![PaddingDim { low: 0, high: 0, interior: 0 }; self.dims(operand).len()];
         match dims.get_mut(dimension) {
@@ -90,7 +90,7 @@ impl Builder<'_> {
         self.pad(operand, fill, dims)
     }
 
-    /// Joins arrays along a dimension. Returns a single array itself.
+    /// Concatenates arrays along a dimension. If there is only one array, returns that array.
     pub fn concatenate(&mut self, operands: Vec<InstrId>, dimension: usize) -> InstrId {
         match operands[..] {
             [single] => single,
@@ -98,13 +98,15 @@ impl Builder<'_> {
         }
     }
 
-    /// Takes a part of an array. Computed indices determine where the part begins.
+    /// Adds a slice of an array. The values of the instructions `starts` are the indices at which
+    /// the slice begins.
     pub fn dynamic_slice(&mut self, operand: InstrId, starts: &[InstrId], sizes: &[i64]) -> InstrId {
         let operands: Vec<InstrId> = [operand].iter().chain(starts).copied().collect();
         self.add(Op::DynamicSlice { sizes: sizes.to_vec() }, operands)
     }
 
-    /// Replaces a part of an array. Computed indices determine where the part begins.
+    /// Replaces a part of an array by `update`. The values of the instructions `starts` are the
+    /// indices at which the replaced part begins.
     pub fn dynamic_update_slice(&mut self, operand: InstrId, update: InstrId, starts: &[InstrId]) -> InstrId {
         let operands: Vec<InstrId> = [operand, update].iter().chain(starts).copied().collect();
         self.add(Op::DynamicUpdateSlice, operands)

@@ -18,11 +18,11 @@ pub struct Rewrite<'m> {
 }
 
 /// Rewrites a computation. `replace` returns the new instruction that replaces an old one, or
-/// `None` to copy the old one. Appends the computations that `replace` adds. While `replace` runs,
-/// the old instruction is the origin of new instructions.
+/// `None` to copy the old one. The computations that `replace` adds are appended to the module.
+/// While `replace` runs, the old instruction is the origin of new instructions.
 ///
 /// # Errors
-/// Returns the error of `replace`, or the fault of the first invalid instruction, converted to the
+/// Returns the error of `replace`, or the fault of the first invalid instruction as an error of the
 /// same type.
 pub fn rewrite<E: From<EditError>>(
     module: &mut Module,
@@ -35,14 +35,14 @@ pub fn rewrite<E: From<EditError>>(
 }
 
 impl<'m> Rewrite<'m> {
-    /// Creates an empty copy of `old`, which calls computations of `module`.
+    /// Creates an empty copy of `old`. The copy may call computations of `module`.
     pub fn new(module: &'m Module, old: &'m Computation) -> Self {
         let size = old.instructions.len();
         Rewrite { builder: Builder::new(module, size), old, map: vec![None; size] }
     }
 
-    /// Copies `old`, and replaces each instruction by the result of `replace`. Copies the
-    /// instruction if the result is `None`.
+    /// Copies `old`, and replaces each instruction by the result of `replace`. If `replace` returns
+    /// `None` for an instruction, copies the instruction.
     ///
     /// # Errors
     /// Returns the error of `replace`, or the fault of the first invalid instruction.
@@ -66,7 +66,8 @@ impl<'m> Rewrite<'m> {
         self.old
     }
 
-    /// Returns the new instruction that replaces the old one, which has been visited already.
+    /// Returns the new instruction that replaces the instruction `old`. The rewrite has already
+    /// visited `old`.
     pub fn mapped(&self, old: InstrId) -> InstrId {
         self.map[old.index()].unwrap_or(InstrId(0))
     }
@@ -76,19 +77,20 @@ impl<'m> Rewrite<'m> {
         instruction.operands.iter().map(|&o| self.mapped(o)).collect()
     }
 
-    /// Sets the new instruction that replaces an old one.
+    /// Records that the instruction `new` replaces the instruction `old`.
     pub fn set(&mut self, old: InstrId, new: InstrId) {
         self.map[old.index()] = Some(new);
     }
 
-    /// Adds a copy of an old instruction with mapped operands.
+    /// Adds a copy of an old instruction. The operands of the copy are the new instructions that
+    /// replace the old operands.
     pub fn copy(&mut self, instruction: &Instruction) -> InstrId {
         let operands = self.operands(instruction);
         self.copy_with(instruction, operands)
     }
 
     /// Adds a copy of an instruction with other operands. The new operands have the shapes of the
-    /// old ones.
+    /// old operands.
     pub fn copy_with(&mut self, instruction: &Instruction, operands: Vec<InstrId>) -> InstrId {
         self.push(Instruction { operands, ..instruction.clone() })
     }
@@ -101,8 +103,8 @@ impl<'m> Rewrite<'m> {
         new
     }
 
-    /// Adds a parameter that is an array. The number of the parameter is greater than those of the
-    /// old computation's parameters and of the parameters added so far.
+    /// Adds a parameter that is an array. The number of the new parameter is greater than the
+    /// numbers of all parameters of the old computation and of the copy.
     pub fn extra_parameter(&mut self, element_type: ElementType, dims: &[i64]) -> InstrId {
         let after = |it: &Instruction| match it.op {
             Op::Parameter { number } => number + 1,

@@ -6,11 +6,12 @@ use fusebox_core::hlo::{Computation, ComputationId, Module};
 
 /// The result of a rewrite, which is not part of the module yet.
 pub struct Rewritten {
-    /// The computation that replaces the old one.
+    /// The computation that replaces the old computation.
     pub computation: Computation,
     /// Computations to append to the module, in order.
     pub(crate) added: Vec<Computation>,
-    /// Replacements of other computations, by the ids of the old ones.
+    /// Replacements of other computations of the module. The key is the id of the replaced
+    /// computation.
     pub(crate) replaced: HashMap<ComputationId, Computation>,
 }
 

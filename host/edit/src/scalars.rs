@@ -5,7 +5,7 @@ use fusebox_core::hlo::{ArrayLiteral, ElementType, InstrId, Literal, Op};
 use crate::Builder;
 
 /// Returns `value`, rounded to this type, as a scalar. As a `pred`, zero is `false` and every other
-/// number is `true`. As a complex number, it has an imaginary part of 0.
+/// number is `true`. If the type is complex, the imaginary part is 0.
 pub fn scalar_literal(element_type: ElementType, value: f64) -> ArrayLiteral {
     let real = element_type.real_part();
     let bits = match real.float_format() {

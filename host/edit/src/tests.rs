@@ -1,4 +1,4 @@
-//! Rewrites of small modules.
+//! Tests rewrites of small modules.
 
 use fusebox_core::hlo::{
     ArrayLiteral, BinaryOp, ComputationId, ElementType, Extra, Literal, Module, Op, Shape, SliceDim, UnaryOp,
@@ -134,7 +134,7 @@ fn added_computations_come_before_their_callers() {
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
 }
 
-/// Applies each operation to its identity and to sample values, with the interpreter.
+/// The interpreter applies each operation to the operation's identity and to sample values.
 #[test]
 fn the_identity_changes_nothing() {
     let samples = |ty: ElementType| -> Vec<Vec<u8>> {

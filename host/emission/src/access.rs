@@ -1,6 +1,6 @@
 //! Finds which operands an instruction reads, at which indices, in which loops and under which
-//! conditions. Translates the instruction's indexing maps to the scopes of a function for this
-//! purpose.
+//! conditions. Translates the indexing maps of each instruction to index values in the scopes of a
+//! function.
 
 use fusebox_core::builder::Type;
 use fusebox_core::hlo::{InstrId, Op};
@@ -32,14 +32,15 @@ struct RecipePlanner<'p, 'm> {
     states: Vec<Vec<Type>>,
     /// Range variables of the loops entered so far.
     ranges: Vec<IndexId>,
-    /// Whether only one operand of a concatenation can be read. Reading this operand then needs no
-    /// condition.
+    /// Whether only one operand of a concatenation can be read. If only one operand can be read,
+    /// reading it needs no condition.
     one_part: bool,
     recipe: Recipe,
 }
 
 impl Partition<'_> {
-    /// Returns the reads of an instruction at its site.
+    /// Returns how an instruction reads its operands at its site, which is the function, scope and
+    /// index at which it is computed.
     pub fn recipe(&mut self, id: InstrId, site: &InstructionSite) -> Result<Recipe> {
         if leaf_dims(&self.instruction(id).shape).is_none() {
             return Err(self.error(id, "the results have different dimensions"));
@@ -104,8 +105,8 @@ impl RecipePlanner<'_, '_> {
         Ok(parts == 1)
     }
 
-    /// Enters the loops that a read depends on, outermost first. In each loop, adds the conditions
-    /// that can be decided there.
+    /// Enters the loops that a read depends on, outermost first. In each loop, adds a branch on the
+    /// conditions that do not depend on loops further inside.
     fn place(&mut self, read: &OperandRead) -> Result<ReadContext> {
         let map = &read.reading.map;
         let depth = |expr: &Expr| self.access.loops_around(expr);
@@ -137,7 +138,7 @@ impl RecipePlanner<'_, '_> {
     }
 
     /// Returns the scope for reads that happen only where a condition of another read is false.
-    /// `None` if the conditions are always true.
+    /// Returns `None` if the conditions of the other read are always true.
     fn otherwise(&mut self, other: &ReadContext) -> Option<ScopeId> {
         let branch = &self.recipe.branches[other.branch?];
         match (branch.reachable, branch.conditions.is_empty()) {
@@ -173,7 +174,7 @@ impl RecipePlanner<'_, '_> {
     }
 
     /// Adds a branch whose code runs only if all conditions hold. Returns the number of the branch.
-    /// Drops conditions that the bounds of the indices already decide.
+    /// Drops conditions that always hold within the bounds of the indices.
     fn branch(&mut self, parent: ScopeId, conditions: Vec<BoundsCondition>) -> usize {
         let mut open = Vec::new();
         let mut reachable = true;
@@ -195,8 +196,7 @@ impl RecipePlanner<'_, '_> {
         branches.len() - 1
     }
 
-    /// Returns the values that determine the indices of a read and that are themselves read at run
-    /// time.
+    /// Returns the values that the kernel reads at run time to compute the indices of a read.
     fn runtime_values(&mut self, read: &OperandRead) -> Result<Vec<IndexId>> {
         let mut values = Vec::new();
         for (variable, value) in read.reading.map.runtime.iter().zip(&read.reading.runtime) {
@@ -223,7 +223,8 @@ impl RecipePlanner<'_, '_> {
         exprs.iter().map(|expr| self.at(expr, runtime)).collect()
     }
 
-    /// Evaluates an expression of an indexing map for the indices of the site.
+    /// Evaluates an expression of an indexing map at the index at which the instruction is
+    /// computed.
     fn at(&mut self, expr: &Expr, runtime: &[IndexId]) -> Result<IndexId> {
         let index = self.partition.indices.substitute(expr, &self.site.token, &self.ranges, runtime);
         index.map_err(|reason| self.partition.error(self.id, reason))

@@ -14,8 +14,8 @@ pub struct EmissionError {
     /// from text.
     pub place: String,
     pub opcode: String,
-    /// Name of the instruction. For a mistake of an emitter, name of the function that the emitter
-    /// asked for.
+    /// Name of the instruction. If the error is an emitter's mistake, name of the function that the
+    /// emitter requested.
     pub instruction: String,
     /// The obstacle, and what to do about it.
     pub message: String,

@@ -1,5 +1,5 @@
-//! Index values of one partition. Each is an expression over function arguments, loop variables and
-//! values read at run time. The expressions belong to the algebra of `fusebox_core`.
+//! Index values of one partition. Each index value is an expression over function arguments, loop
+//! variables and values read at run time. The expressions belong to the algebra of `fusebox_core`.
 //!
 //! Indices with equal numbers have equal values. For example, if a second reshape undoes the first,
 //! the index after both has the same number as the index before both. Worked example: with `i < 4`
@@ -51,12 +51,12 @@ struct IndexLeaf {
     scope: ScopeId,
 }
 
-/// Largest number of operations and operands of an expression. A larger expression is cut with
-/// [`Atom::Value`], which limits the length of a map's text.
+/// Largest number of operations and operands of an expression. In a larger expression, each large
+/// operand becomes a separate index ([`Atom::Value`]), which limits the length of a map's text.
 const MAX_EXPRESSION: u32 = 48;
 
-/// Number of operations above which an expression may be cut. A larger expression is cut if the
-/// composed map takes more operations than separate maps.
+/// Number of operations above which an expression may be split into several maps. A larger
+/// expression is split if one composed map would need more operations than separate maps.
 const LARGE: u32 = 12;
 
 /// The index values of a partition.
@@ -66,7 +66,7 @@ pub struct IndexTable {
     /// Leaves, in the order of their numbers in the algebra.
     leaves: Vec<IndexLeaf>,
     known: HashMap<Atom, IndexId>,
-    /// For each scope, its distance from the function's body.
+    /// Nesting depth of each scope, counted from the function's body.
     depths: HashMap<ScopeId, u32>,
     written: HashMap<IndexId, Expr>,
     /// Large indices whose operations have been counted already.
@@ -74,7 +74,7 @@ pub struct IndexTable {
 }
 
 impl IndexTable {
-    /// Registers `scope`. Depth counts from the function body, which has depth 0.
+    /// Registers `scope`. `depth` is the nesting depth of the scope; the function body has depth 0.
     pub fn register_scope(&mut self, scope: ScopeId, depth: u32) {
         self.depths.insert(scope, depth);
     }
@@ -98,7 +98,8 @@ impl IndexTable {
         index
     }
 
-    /// Evaluates an expression of a map with these values for its variables.
+    /// Evaluates an expression of a map. `dims`, `ranges` and `runtime` are the values of the map's
+    /// variables.
     ///
     /// # Errors
     /// If the expression divides by anything but a positive constant.
@@ -124,8 +125,8 @@ impl IndexTable {
         self.algebra.range(a)
     }
 
-    /// Returns the innermost scope that the computation of `a` needs. `None` for constants, which
-    /// are written wherever an instruction reads them.
+    /// Returns the innermost scope that the computation of `a` needs. Returns `None` for constants,
+    /// which are written wherever an instruction reads them.
     pub fn scope(&self, a: IndexId) -> Option<ScopeId> {
         let leaves = self.algebra.leaves(a).into_iter().map(|number| &self.leaves[number as usize]);
         leaves.max_by_key(|leaf| self.algebra.depth(leaf.index)).map(|leaf| leaf.scope)
@@ -169,7 +170,7 @@ impl IndexTable {
         (map, dims.into_iter().chain(runtime).map(|number| self.operand(number)).collect())
     }
 
-    /// Returns the index that a map has as its operand for a leaf.
+    /// Returns the index that is the operand of a map for the leaf `number`.
     fn operand(&self, number: u32) -> IndexId {
         match &self.leaves[number as usize] {
             IndexLeaf { atom: Atom::Value(index), .. } => *index,

@@ -107,8 +107,8 @@ fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[In
     Ok(())
 }
 
-/// Returns the functions that have no injected values. All are partitioned together, so that they
-/// can call common functions.
+/// Returns the functions that receive no values of heroes as arguments. One partition contains all
+/// these functions, so that they can call common functions.
 fn values(fusion: &Fusion, calls: &[&SubgraphCall], used_names: &HashSet<String>) -> Result<Vec<Function>> {
     let request = |call: &&SubgraphCall| match &call.kind {
         SubgraphKind::Values { instructions } => {

@@ -28,6 +28,6 @@ pub enum ScopeKind {
         sizes: Vec<i64>,
         state: Vec<Type>,
     },
-    /// One side of a condition.
+    /// One branch of a conditional.
     Branch,
 }

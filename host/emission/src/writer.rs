@@ -1,7 +1,7 @@
 //! One function under construction.
 //!
 //! Every scope of a function is a region. The writer fills the regions in the order of the
-//! schedule. An operation with regions is written when its regions are complete.
+//! schedule. The writer adds an operation with regions when the regions are complete.
 
 use std::collections::HashMap;
 
@@ -26,8 +26,8 @@ const MOST_OPERATIONS: i64 = 2048;
 pub enum LoopForm {
     /// As a loop.
     Looped,
-    /// Unrolled, if the unrolled code is small. A loop around the unrolled loop, for example over
-    /// windows, then contains no other loop and can be vectorised.
+    /// Unrolled, if the unrolled code is small. If the loop is unrolled, a loop around it, for
+    /// example over windows, contains no other loop and can be vectorised.
     UnrolledIfSmall,
 }
 
@@ -58,7 +58,8 @@ pub struct FunctionWriter<'p, 'm> {
     pub function: FunctionId,
     /// Tensor of each parameter, by parameter number.
     parameters: Vec<Value>,
-    /// The injected values of all heroes, in order. `injected_of` contains the values of each hero.
+    /// The arguments that pass the values of all heroes to the function, in the order of the
+    /// heroes. `injected_of` contains the values of each hero.
     injected: Vec<Value>,
     injected_of: HashMap<InstrId, Vec<Value>>,
     regions: HashMap<ScopeId, Region>,

@@ -1,7 +1,9 @@
-//! Nothing but dependencies, with the features that any crate of the workspace enables.
+//! This crate contains only dependencies. Each dependency has all features that the crates of the
+//! workspace enable.
 //!
-//! For each command, cargo selects the features that the packages of this command enable. With
-//! other features it compiles a dependency again, and all crates that depend on it. So programs and
-//! tests depend on this crate, which enables the same features for every command.
+//! For each command, cargo selects the features that the packages of this command enable. If the
+//! features of a dependency differ from those of the last command, cargo compiles the dependency
+//! again, and all crates that depend on it. So programs and tests depend on this crate, which
+//! enables the same features for every command.
 
 #![forbid(unsafe_code)]

@@ -16,8 +16,8 @@ pub enum ReadError {
         /// Path of the file.
         path: PathBuf,
     },
-    /// The file is not a regular file. Such files are not opened, because a FIFO may block for ever
-    /// and a device may supply bytes without end.
+    /// The file is not a regular file. This crate opens only regular files, because a FIFO may
+    /// block for ever and a device may supply bytes without end.
     #[error("cannot read {}: it is {kind}, and only regular files are read{}", path.display(), stream_advice(*kind))]
     NotRegular {
         /// Path of the file.
@@ -141,7 +141,8 @@ pub enum WriteError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A FIFO or device did not accept all bytes. Some bytes may have been sent.
+    /// A FIFO or device did not accept all bytes. The FIFO or device may have received some of the
+    /// bytes.
     #[error("cannot write {}, which is {kind}: {source}", path.display())]
     Stream {
         /// Path of the file.

@@ -16,8 +16,8 @@ use crate::{FileKind, WriteError};
 /// Permissions of a new folder, before the user's umask is applied.
 const RIGHTS: u32 = 0o777;
 
-/// Checks that a new folder can be written at a path. Refuses a folder that is not empty, unless
-/// `may_be_occupied` is true.
+/// Checks that a new folder can be written at a path. If `may_be_occupied` is false, refuses a
+/// folder that is not empty.
 ///
 /// # Errors
 /// [`WriteError::Occupied`] if the folder is not empty. [`WriteError::NoFolder`] if the path is not
@@ -39,7 +39,7 @@ pub fn check_folder(place: &Path, may_be_occupied: bool) -> Result<(), WriteErro
 }
 
 /// The draft of a folder. The files appear at the target only when [`put`](NewFolder::put) moves
-/// them. Dropping this value removes the draft.
+/// them. Dropping a `NewFolder` removes its draft.
 #[derive(Debug)]
 pub struct NewFolder {
     place: PathBuf,

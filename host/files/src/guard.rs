@@ -1,10 +1,10 @@
-//! Ensures that no output of a run replaces a file that the run reads. Without this protection, a
-//! mistyped command could destroy the user's data.
+//! Ensures that no output of a run replaces a file that the run reads, because a mistyped command
+//! could destroy the user's data.
 //!
-//! A program enables this protection at its start with [`keep_inputs`]. From then on this crate
-//! records every file that it opens, and every file that the program passes to [`will_read`].
-//! [`replace`](crate::replace) refuses to replace a recorded file. Commands call [`check_output`]
-//! before they begin, so that they do no useless work.
+//! A program enables the protection of its inputs at its start with [`keep_inputs`]. After
+//! [`keep_inputs`], this crate records every file that it opens for reading, and every file that
+//! the program passes to [`will_read`]. [`replace`](crate::replace) refuses to replace a recorded
+//! file. Commands call [`check_output`] before they begin, so that they do no useless work.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -34,7 +34,7 @@ pub fn will_read(path: &Path) {
     with_inputs(|inputs| inputs.add(path, found));
 }
 
-/// Records a file that was opened.
+/// Records a file that this process has opened for reading.
 pub(crate) fn is_read(path: &Path, found: &Metadata) {
     with_inputs(|inputs| inputs.add(path, Ok(found.clone())));
 }
@@ -65,7 +65,7 @@ fn with_inputs(action: impl FnOnce(&mut Inputs)) {
 }
 
 /// Recorded files. A file is recognised by its identity (device and inode number) or by its path.
-/// The identity also matches a second name of the file. The path also matches a file with which
+/// The identity also matches the file under a second name. The path also matches a file with which
 /// another program has replaced the recorded file.
 #[derive(Default)]
 struct Inputs {

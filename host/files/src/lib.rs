@@ -1,4 +1,4 @@
-//! Reads and writes the user's files. No other crate of fusebox opens or writes these files.
+//! Reads and writes the user's files. No other crate of fusebox opens or writes the user's files.
 //!
 //! Reads only regular files of bounded size, so that reading neither blocks nor fills memory.
 //! Writing replaces the old file as a whole or not at all.

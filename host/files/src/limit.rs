@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub struct SizeLimit(Option<u64>);
 
 impl SizeLimit {
-    /// The flag with which every program changes the limit.
+    /// The command line flag that changes the limit in every program.
     pub const FLAG: &str = "--file-limit";
 
     /// Allows files of at most `most` bytes.
@@ -39,7 +39,7 @@ impl Default for SizeLimit {
     }
 }
 
-/// Letters for powers of 1024. The number is the logarithm of the power to base 2.
+/// Letters for powers of 1024, each with the base-2 logarithm of its power.
 const UNITS: [(char, u32); 4] = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
 
 impl fmt::Display for SizeLimit {
@@ -60,7 +60,7 @@ pub struct BadSize(String);
 impl FromStr for SizeLimit {
     type Err = BadSize;
 
-    /// Parses `512M`, `4G`, `1000000`, `none`. The letters are powers of 1024.
+    /// Parses `512M`, `4G`, `1000000`, `none`. The letters stand for powers of 1024.
     fn from_str(text: &str) -> Result<SizeLimit, BadSize> {
         if text.eq_ignore_ascii_case("none") {
             return Ok(SizeLimit::none());

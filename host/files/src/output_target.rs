@@ -49,8 +49,8 @@ pub(crate) fn find(path: &Path) -> Result<OutputTarget, WriteError> {
 }
 
 /// Returns the path at the end of a chain of links. Returns `None` if one of the links is the
-/// system's name for an open file of a process, for example `/dev/stdout`. An open file cannot be
-/// replaced under this name.
+/// system's name for an open file of a process, for example `/dev/stdout`. A file cannot be
+/// replaced under a name such as `/dev/stdout`.
 fn end_of_links(path: &Path) -> io::Result<Option<PathBuf>> {
     // The number of links that the system itself follows.
     const MOST_LINKS: usize = 40;
@@ -74,8 +74,8 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Checks for permission to write a file by opening it. Replacing a file would not require this
-/// permission.
+/// Checks for permission to write a file by opening it. Replacing a file would not require
+/// permission to write the file.
 fn check_writable(path: &Path) -> io::Result<()> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
     OpenOptions::new().write(true).custom_flags(flags).open(path).map(drop)

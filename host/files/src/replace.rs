@@ -23,8 +23,9 @@ use crate::output_target::{self, OutputTarget, folder_of};
 /// file, even if the process is killed or the power fails. After an error readers see the old file.
 ///
 /// A symbolic link is kept, and the file at its end is replaced. The new file gets the permissions
-/// of the old file, and the owner of the old file if the system allows this. Other hard links keep
-/// the old content. A FIFO or device is not replaced: the complete content is written to it.
+/// of the old file, and the owner of the old file if the system allows this. Other hard links to
+/// the old file keep the old content. A FIFO or device is not replaced: the complete content is
+/// written to it.
 ///
 /// # Errors
 /// If the path is a directory, the file may not be written, this run has read the file, or `fill`
@@ -188,8 +189,8 @@ fn link(file: &File, name: &Path) -> io::Result<()> {
     Ok(linkat(CWD, name_of_open(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Copies owner and permissions. Changes the owner first, because changing the owner clears some
-/// permissions.
+/// Copies the owner and the permissions of the old file to the new file. Changes the owner first,
+/// because changing the owner clears some permissions.
 fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {

@@ -8,8 +8,8 @@ use super::{Attributes, Parser, at_most};
 use fusebox_core::ir::{Attribute, Combination, FastMath, Scalar};
 use fusebox_core::plugin::limits;
 
-/// Names of the kernel IR's attributes, as static strings. The parser need not allocate these
-/// names.
+/// Names of the kernel IR's attributes, as static strings, so that the parser need not allocate
+/// strings for them.
 const NAMES: [&str; 11] = [
     "value",
     "predicate",

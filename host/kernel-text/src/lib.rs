@@ -1,5 +1,5 @@
-//! Parses functions of the kernel IR in MLIR's generic text form. Linked emitters return functions
-//! as data and plugins return text, so only the host parses.
+//! Parses functions of the kernel IR in MLIR's generic text form. Emitters that are linked into the
+//! host return functions as data. Plugins return text, which only the host parses.
 //!
 //! ```text
 //! function    "func.func"() ({ region }) { attributes } : () -> ()
@@ -44,9 +44,9 @@ pub struct ParseError {
 
 /// Parses functions. `name` is the file name in error messages and in the origins of operations.
 ///
-/// If the names of all values are numbers without gaps, the values keep these numbers. Otherwise
-/// values are numbered in the order of their definition. Does not check that operations are valid;
-/// use [`verify`](fusebox_core::ir::verify()) for this.
+/// If the names of all values are numbers without gaps, the values keep these numbers. If the names
+/// are not numbers without gaps, the parser numbers the values in the order of their definition.
+/// Does not check that operations are valid; use [`verify`](fusebox_core::ir::verify()) for this.
 ///
 /// # Errors
 /// Returns the first fault with its position.
@@ -96,8 +96,7 @@ struct Parser<'t> {
     operations: usize,
     /// Number of open brackets in a type, attribute or location.
     brackets: usize,
-    /// Interned names of HLO instructions. There are few names, but many operations refer to these
-    /// names.
+    /// Interned names of HLO instructions. Many operations refer to few different names.
     instructions: HashMap<String, Arc<str>>,
     /// The values in scope: for each name, the first value and the number of values with this name.
     names: HashMap<&'t str, (Value, u32)>,
@@ -390,7 +389,8 @@ impl<'t> Parser<'t> {
         self.tokens.next().map(drop)
     }
 
-    /// Reads a list between these brackets. Commas separate the items, and `each` reads one item.
+    /// Reads a list between the brackets `open` and `close`. Commas separate the items, and `each`
+    /// reads one item.
     fn list(&mut self, open: &str, close: &str, mut each: impl FnMut(&mut Self) -> Read) -> Read {
         self.open(open)?;
         if !self.tokens.peek().is(close) {

@@ -66,8 +66,8 @@ impl<'t> Literal<'t> {
         Ok((value << unused) as i128 >> unused)
     }
 
-    /// Returns the bits of the float. A hexadecimal literal states these bits; any other literal is
-    /// rounded to the nearest float.
+    /// Returns the bits of the float. A hexadecimal literal states the bits themselves. Any other
+    /// literal is rounded to the nearest float.
     fn float(self, ty: Float) -> Read<u64> {
         let text = self.token.text;
         if let Some(digits) = text.strip_prefix("0x") {

@@ -7,8 +7,8 @@ use super::tokens::{Read, Token, TokenKind, unquoted};
 use fusebox_core::ir::Place;
 
 impl<'t> Parser<'t> {
-    /// Reads the origin of an operation, if present. Otherwise returns the position of the token
-    /// `name` in the text.
+    /// Reads the origin of an operation, if present. If the text states no origin, returns the
+    /// position of the token `name` in the text.
     pub(super) fn place(&mut self, name: Token<'t>) -> Read<Place> {
         if !self.tokens.peek().is_word("loc") {
             let source = Some((self.file.clone(), name.at.line, name.at.column));

@@ -36,8 +36,8 @@ impl At {
 pub(super) enum TokenKind {
     /// `"…"`, with its quotes.
     Text,
-    /// A name without a mark in front, a number, or a mixture of both: `tensor`, `0x7F`, `4x8xf32`,
-    /// `1.5e-3`.
+    /// A name without a leading mark such as `%`, a number, or a mixture of both: `tensor`, `0x7F`,
+    /// `4x8xf32`, `1.5e-3`.
     Word,
     /// A name with a mark in front: `%0`, `^bb0`, `@f`, `#gpu`, `!t`.
     Marked,
@@ -50,17 +50,17 @@ pub(super) enum TokenKind {
 }
 
 impl<'t> Token<'t> {
-    /// Whether the token is this punctuation mark.
+    /// Whether the token is the punctuation mark `mark`.
     pub(super) fn is(&self, mark: &str) -> bool {
         self.kind == TokenKind::Mark && self.text == mark
     }
 
-    /// Whether the token is this word.
+    /// Whether the token is the word `word`.
     pub(super) fn is_word(&self, word: &str) -> bool {
         self.kind == TokenKind::Word && self.text == word
     }
 
-    /// Whether the token is a name with this mark in front.
+    /// Whether the token is a name with the leading mark `mark`.
     pub(super) fn is_marked(&self, mark: char) -> bool {
         self.kind == TokenKind::Marked && self.text.starts_with(mark)
     }
@@ -106,8 +106,8 @@ impl<'t> Tokens<'t> {
     /// Consumes the next token.
     ///
     /// # Errors
-    /// If the following token is a text without closing quote, or a character that is not part of
-    /// the kernel IR.
+    /// If the token after the consumed one is a text without closing quote, or a character that is
+    /// not part of the kernel IR.
     pub(super) fn next(&mut self) -> Read<Token<'t>> {
         let after = self.read()?;
         Ok(std::mem::replace(&mut self.next, after))

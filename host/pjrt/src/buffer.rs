@@ -23,7 +23,7 @@ pub struct Buffer {
 
 struct State {
     contents: Contents,
-    /// Number of views of the memory by the caller.
+    /// Number of views of the memory that the caller has begun and not yet ended.
     views: usize,
     /// The memory that views use, also after the buffer has been deleted.
     viewed: Option<HostBytes>,
@@ -82,7 +82,7 @@ impl Buffer {
         }
     }
 
-    /// Returns an event that completes when the elements are there.
+    /// Returns an event that completes when the elements are computed.
     pub fn ready(&self) -> Arc<Event> {
         let array = match self.array() {
             Ok(array) => array,
@@ -107,7 +107,8 @@ impl Buffer {
         }
     }
 
-    /// Gives up the buffer's memory. Views of the caller keep the memory until they end.
+    /// Drops the buffer's reference to its memory. Views of the caller keep the memory until they
+    /// end.
     pub fn delete(&self) {
         // The memory may belong to the caller, and freeing it may call functions of the caller. So
         // the lock must be released first.
@@ -123,7 +124,8 @@ impl Buffer {
         }
     }
 
-    /// Begins a view of the memory by the caller. Waits for the elements.
+    /// Begins a view, through which the caller reads the buffer's memory. Waits until the elements
+    /// are computed.
     pub fn begin_view(&self) -> Answer {
         let bytes = self.array()?.bytes()?;
         let mut state = self.lock();
@@ -132,7 +134,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Ends a view of the memory by the caller.
+    /// Ends one view that the caller has begun.
     pub fn end_view(&self) -> Answer {
         let mut state = self.lock();
         let left = state.views.checked_sub(1);
@@ -143,8 +145,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Returns the address of the first element. It is valid while the buffer is, or a view of it.
-    /// Waits for the elements.
+    /// Returns the address of the first element. The address is valid as long as the buffer or a
+    /// view of the buffer exists. Waits until the elements are computed.
     pub fn address(&self) -> Answer<*const u8> {
         if let Some(bytes) = &self.lock().viewed {
             return Ok(bytes.as_ptr());

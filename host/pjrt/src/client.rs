@@ -13,7 +13,8 @@ use crate::error::{Answer, Error};
 use crate::options::UserOptions;
 use crate::topology::{MOST_DEVICES, Platform, Topology};
 
-/// Kinds of memories. Every device has one memory of each kind, the first one by default.
+/// Kinds of memories. Every device has one memory of each kind. The memory of the first kind is the
+/// default.
 pub const MEMORY_KINDS: [&str; 3] = ["device", "pinned_host", "unpinned_host"];
 
 /// Environment variable with the number of devices.
@@ -21,10 +22,10 @@ const DEVICES: &str = "FUSEBOX_NUM_DEVICES";
 /// Environment variable with the name of the platform.
 const PLATFORM_NAME: &str = "FUSEBOX_PLATFORM_NAME";
 
-/// A user of devices.
+/// A client of the interface, with its devices and their memories.
 pub struct Client {
     pub topology: Arc<Topology>,
-    /// A handle of the topology for the client's callers.
+    /// The handle through which callers use the client's topology.
     pub topology_handle: Lent<Topology>,
     pub machine: Machine,
     pub compiler: Compiler,
@@ -40,17 +41,18 @@ pub struct Device {
     pub number: i32,
 }
 
-/// A memory of a device. The interface requires that the first word is null, or points to functions
-/// for several memories at once, which fusebox lacks.
+/// A memory of a device. The interface requires that the first word of a memory is null, or points
+/// to functions on several memories at once. fusebox has no such functions, so the first word is
+/// null.
 #[repr(C)]
 pub struct Memory {
     functions: *const c_void,
     client: Weak<Client>,
-    /// Number among all memories of the client.
+    /// Number of the memory among all memories of the client.
     pub number: i32,
-    /// Number of the device.
+    /// Number of the memory's device.
     pub device: i32,
-    /// Number of the kind.
+    /// Number of the memory's kind.
     pub kind: usize,
     pub text: String,
 }
@@ -70,8 +72,8 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
-    /// Reads the options, and the environment variables for options that are not given. JAX passes
-    /// numbers as texts if the user writes them in one line.
+    /// Reads the options. If an option is not given, reads its environment variable. JAX passes
+    /// numbers as texts if the user writes all options in one text.
     pub fn of(given: &[(String, Value)]) -> Answer<ClientOptions> {
         let mut options = ClientOptions { devices: 1, platform: Platform::Fusebox };
         if let Some(text) = variable(DEVICES) {
@@ -156,7 +158,7 @@ impl Client {
         }))
     }
 
-    /// Returns the device with a number.
+    /// Returns the device that has the number `number`.
     pub fn device(&self, number: i32) -> Answer<&Device> {
         let device = usize::try_from(number).ok().and_then(|number| self.devices.get(number));
         let missing = || format!("there is no device {number}: the client has {}", self.devices.len());
@@ -168,7 +170,7 @@ impl Client {
         &self.device_references
     }
 
-    /// Returns the memory with a number.
+    /// Returns the memory that has the number `number`.
     pub fn memory(&self, number: i32) -> Answer<&Memory> {
         let memory = usize::try_from(number).ok().and_then(|number| self.memories.get(number));
         memory.ok_or_else(|| Error::invalid(format!("there is no memory {number}")))
@@ -185,7 +187,7 @@ impl Client {
         self.memory_references.get(first..first.saturating_add(MEMORY_KINDS.len())).unwrap_or_default()
     }
 
-    /// Returns a pointer to a device, as a list.
+    /// Returns a list that contains only the pointer to the device with the number `device`.
     pub fn only(&self, device: i32) -> &[Reference<Device>] {
         let at = usize::try_from(device).unwrap_or(usize::MAX);
         self.device_references.get(at..at.saturating_add(1)).unwrap_or_default()

@@ -38,13 +38,13 @@ pub struct Compiled {
     pub shardings: Shardings,
 }
 
-/// Figures about a program that outlive its compilation.
+/// Figures about a program, which fusebox keeps after the compilation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// A hash of the program and its options.
     pub fingerprint: String,
-    /// Arithmetic of all kernels, in additions, and the bytes that they access. `None` if the
-    /// executable comes from the cache.
+    /// Arithmetic of all kernels, in additions, and number of bytes that all kernels access. `None`
+    /// if the executable comes from the cache.
     pub work: Option<(f32, f32)>,
     /// Bytes of machine code.
     pub code_bytes: i64,
@@ -52,36 +52,38 @@ pub struct Figures {
     pub temporary_bytes: i64,
     /// Bytes of outputs that share memory with arguments.
     pub alias_bytes: i64,
-    /// Facts about the steps, for profiles. The list is empty if the executable comes from the
-    /// cache.
+    /// Facts about the steps of the executable, which profiles show. The list is empty if the
+    /// executable comes from the cache.
     pub steps: Vec<StepFacts>,
 }
 
 /// Compiles programs with the options of the environment.
 #[derive(Default)]
 pub struct Compiler {
-    /// The options of the last program. Most programs have the same options.
+    /// The options of the last program, which are kept because most programs have the same options.
     last: Mutex<Option<KnownOptions>>,
 }
 
-/// Options that were made from the user's options when the stored choices had this version.
+/// Compilation options, and the data from which they were computed: the user's options and the
+/// version of the stored choices.
 struct KnownOptions {
     user: UserOptions,
     version: u64,
     options: Options,
 }
 
-/// Version of the choices that `fusebox tune` has stored. It increases when this process stores
-/// choices.
+/// Version of the choices that `fusebox tune` has stored. The version increases when this process
+/// stores choices.
 static CHOICES: AtomicU64 = AtomicU64::new(0);
 
-/// States that this process has stored choices of emitters. Later compilations read them.
+/// Records that this process has stored choices of emitters, so that later compilations read these
+/// choices.
 pub fn choices_have_changed() {
     CHOICES.fetch_add(1, Ordering::Relaxed);
 }
 
 impl Compiler {
-    /// Compiles a program. `format` is its name in the interface.
+    /// Compiles a program. `format` is the interface's name for the format of the program.
     pub fn compile(&self, code: &[u8], format: &str, options: &[u8]) -> Answer<Compiled> {
         let source = Source::new(String::from("program"), code.to_vec(), source_format(format)?);
         let given = CompileOptions::read(options)?;
@@ -100,7 +102,7 @@ impl Compiler {
         Ok(Compiled { executable, figures, shardings })
     }
 
-    /// Returns the options of a compilation that the user's options ask for.
+    /// Returns the compilation options that follow from the user's options.
     fn options(&self, user: UserOptions) -> Answer<Options> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let version = CHOICES.load(Ordering::Relaxed);
@@ -172,8 +174,8 @@ pub enum Tuned {
     Unused,
 }
 
-/// The folder that stands for the folder of a module on the command line: a `fusebox.toml` in it or
-/// above it applies.
+/// The folder in which the search for `fusebox.toml` begins, before it continues in the folders
+/// above. On the command line, the search begins in the folder of the module instead.
 pub const FOLDER: &str = ".";
 
 /// Prints a warning.
@@ -197,7 +199,7 @@ pub fn dump(user: &UserOptions) -> Answer<Dump> {
     Ok(user.dump_to.as_ref().map(Dump::to).transpose()?.unwrap_or_default())
 }
 
-/// Returns the options of compilations that the user's options ask for.
+/// Creates the compilation options that follow from the user's options.
 pub fn compilation_options(user: &UserOptions, tuned: Tuned) -> Answer<Options> {
     let (target, device) = target(user.target_name(), None)?;
     fusebox_lowering::dedicate(&target);

@@ -1,4 +1,4 @@
-//! The memory of arrays, and the execution of programs: everything that uses the runtime.
+//! Allocates arrays and executes programs, by calls of the runtime.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,8 +44,8 @@ impl From<RunError> for Error {
     }
 }
 
-/// The processor, which executes programs, and the count of memory in use. All arrays are in the
-/// host's memory.
+/// The processor, which executes programs, and a count of the bytes that arrays use. All arrays are
+/// in the host's memory.
 pub struct Machine {
     device: Device,
     usage: Arc<Usage>,
@@ -64,7 +64,7 @@ impl Usage {
         (self.now.load(Ordering::Relaxed), self.peak.load(Ordering::Relaxed))
     }
 
-    /// Forgets the largest number of bytes so far.
+    /// Sets the largest number of bytes so far to the number of bytes that are now in use.
     pub fn forget_peak(&self) {
         self.peak.store(self.now.load(Ordering::Relaxed), Ordering::Relaxed);
     }
@@ -76,13 +76,14 @@ impl Usage {
 }
 
 impl Machine {
-    /// Starts the threads. A device waits at most as long as `collective_limit` for other devices.
+    /// Starts the threads. In a collective operation, a device waits for other devices at most for
+    /// the time `collective_limit`.
     pub fn start(threads: usize, collective_limit: Option<Duration>) -> Answer<Machine> {
         let options = Options { threads, collective_limit, ..Options::default() };
         Ok(Machine { device: Device::open(Target::Cpu, &options)?, usage: Arc::default() })
     }
 
-    /// Returns the count of memory in use.
+    /// Returns the count of the bytes that arrays use.
     pub fn usage(&self) -> &Usage {
         &self.usage
     }
@@ -108,7 +109,7 @@ impl Machine {
     /// memory any more.
     ///
     /// # Safety
-    /// `bytes` bytes are at `start`, and nothing writes to them until `owner` is dropped.
+    /// `start` points to `bytes` bytes, and nothing writes to these bytes until `owner` is dropped.
     pub unsafe fn viewed(
         &self,
         element: ElementType,
@@ -121,7 +122,8 @@ impl Machine {
         Ok(self.array(Buffer::from_foreign(&self.device, element, dims, memory)?))
     }
 
-    /// Returns a copy of an array, which is ready after the array is.
+    /// Returns a copy of an array, without waiting for the array. The copy is ready when the array
+    /// has been computed and copied.
     pub fn copy_of(&self, array: &Array) -> Array {
         let shape = array.buffer.shape();
         let (copy, promise) = Buffer::pending(&self.device, shape.element_type, &shape.dims);
@@ -135,13 +137,14 @@ impl Machine {
     }
 
     /// Returns another array with the same elements in the same memory. Deleting or donating one of
-    /// them does not delete the other.
+    /// the two arrays does not delete the other array.
     pub fn shared(&self, array: &Array) -> Array {
         Array { buffer: array.buffer.share(), _counted: Arc::clone(&array._counted) }
     }
 
-    /// Returns an array that consists of the tiles of all devices. It is ready after all tiles are.
-    /// If every device has the whole array, shares the memory of the first one.
+    /// Returns an array that consists of the tiles of all devices. The resulting array is ready
+    /// after all tiles are ready. If every device has the whole array, the result shares the memory
+    /// of the first device's array.
     pub fn joined(&self, tiles: &[Array], tiling: &Tiling, shape: &ArrayShape) -> Answer<Array> {
         if let (true, Some(first)) = (tiling.is_whole(), tiles.first()) {
             return Ok(self.shared(first));
@@ -179,8 +182,8 @@ impl Machine {
         Ok(self.array(whole))
     }
 
-    /// Returns the tile of an array that a device gets. It is ready after the array is. If every
-    /// device gets the whole array, shares its memory.
+    /// Returns the tile that a device gets of an array. The tile is ready after the array is ready.
+    /// If every device gets the whole array, the tile shares the memory of the array.
     pub fn tile(&self, whole: &Array, tiling: &Tiling, device: usize) -> Array {
         if tiling.is_whole() {
             return self.shared(whole);
@@ -198,7 +201,8 @@ impl Machine {
         self.array(tile)
     }
 
-    /// Returns an array of other elements in the memory of an array. Waits for the array.
+    /// Returns an array whose elements are the bytes of another array, interpreted as elements of
+    /// type `element`. Both arrays share the memory. Waits until the other array is computed.
     pub fn reinterpreted(&self, array: &Array, element: ElementType, dims: &[i64]) -> Answer<Array> {
         let bytes = array.bytes()?;
         let place = (bytes.as_ptr(), bytes.len());
@@ -213,8 +217,8 @@ impl Machine {
     }
 }
 
-/// Calls a function when all buffers are ready: now, or later from another thread. If one fails,
-/// passes its error.
+/// Calls `callback` when all buffers are ready: now, or later from another thread. If buffers fail,
+/// passes the error of the first buffer that fails to `callback`.
 fn when_all(buffers: Vec<Buffer>, callback: impl FnOnce(Result<Vec<Buffer>, RunError>) + Send + 'static) {
     type Callback = Box<dyn FnOnce(Result<Vec<Buffer>, RunError>) + Send>;
     struct Waiting {
@@ -241,7 +245,8 @@ fn when_all(buffers: Vec<Buffer>, callback: impl FnOnce(Result<Vec<Buffer>, RunE
     }
 }
 
-/// The elements of an array, which may not be computed yet. Clones refer to the same array.
+/// The elements of an array, which may not be computed yet. Clones of this value refer to the same
+/// array.
 #[derive(Clone, Debug)]
 pub struct Array {
     buffer: Buffer,
@@ -262,13 +267,14 @@ impl Drop for Counted {
 }
 
 impl Array {
-    /// Waits for the elements, and returns their bytes in row-major order. As long as the bytes are
-    /// in use, no program writes to their memory.
+    /// Waits for the elements, and returns their bytes in row-major order. As long as the returned
+    /// value exists, no program writes to the memory of the elements.
     pub fn bytes(&self) -> Answer<HostBytes> {
         Ok(self.buffer.bytes()?)
     }
 
-    /// Returns `None` if the elements are not computed yet, or the outcome of the computation.
+    /// Returns the outcome of the computation of the elements, or `None` if the elements are not
+    /// computed yet.
     pub fn outcome(&self) -> Option<Answer> {
         match self.buffer.state() {
             BufferState::Pending => None,
@@ -288,14 +294,14 @@ impl Array {
         self.buffer.on_ready(move |outcome| callback(outcome.map_err(Error::from)));
     }
 
-    /// Calls a function with the bytes of the elements when they are computed, also if the array is
-    /// deleted or donated meanwhile.
+    /// Calls a function with the bytes of the elements when the elements are computed, even if the
+    /// array is deleted or donated before.
     pub fn when_computed(&self, callback: impl FnOnce(Answer<HostBytes>) + Send + 'static) {
         let source = self.buffer.share();
         self.when_ready(move |outcome| callback(outcome.and_then(|()| Ok(source.bytes()?))));
     }
 
-    /// Whether an execution has taken the array's memory.
+    /// Whether the array was donated to an execution, which now owns the array's memory.
     pub fn is_deleted(&self) -> bool {
         self.buffer.is_deleted()
     }
@@ -306,7 +312,7 @@ impl Array {
 pub struct LoadedProgram {
     program: LoadedExecutable,
     calls_python: bool,
-    /// Facts about the steps, for profiles.
+    /// Facts about the steps of the executable, which profiles show.
     facts: Arc<[StepFacts]>,
 }
 
@@ -316,11 +322,12 @@ impl LoadedProgram {
         self.program.executable().to_bytes().map_err(|error| Error::internal(error.to_string()))
     }
 
-    /// Executes the program with an array for each array of its parameters, of which it does not
-    /// overwrite those with the numbers `kept`. Returns an array for each array of the result. If
-    /// the program is `ordered`, or calls Python, the calling thread executes it. So executions
-    /// with effects have the order of the calls, and a Python function that executes programs
-    /// itself does not wait for a thread that waits for the function.
+    /// Executes the program with one argument for each array of its parameters. The program does
+    /// not overwrite the arguments whose numbers are in `kept`. Returns an array for each array of
+    /// the result. If the program is `ordered`, or calls Python, the calling thread executes it.
+    /// Executions with effects therefore have the order of the calls. In addition, a Python
+    /// function that itself executes programs never waits for a thread that waits for this
+    /// function.
     pub fn execute(&self, machine: &Machine, arguments: &[Array], kept: &[usize], ordered: bool) -> Answer<Vec<Array>> {
         let thread = if ordered || self.calls_python { ExecutionThread::Caller } else { ExecutionThread::Automatic };
         let options = ExecuteOptions { keep: kept, thread, results: ResultMemory::Separate };
@@ -342,7 +349,8 @@ impl LoadedProgram {
         results.into_iter().map(to_host).collect()
     }
 
-    /// Executes the program. If a profile is recorded, adds the times of the thunks to it.
+    /// Executes the program. If this process records a profile, adds the times of the program's
+    /// thunks to the profile.
     fn results(&self, arguments: &[&Buffer], options: &ExecuteOptions<'_>) -> Answer<Vec<Buffer>> {
         if recorder::is_active() {
             return Ok(recorder::execute(&self.program, &self.facts, arguments, options)?);

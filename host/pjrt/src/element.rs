@@ -44,10 +44,11 @@ const NAMES: [&str; 34] = [
     "f6e3m2fn",
 ];
 
-/// The element types by their numbers. Numbers of other types have none.
+/// The element types, indexed by their numbers in the interface. The entry is `None` if the number
+/// belongs to another type.
 static ELEMENTS: LazyLock<[Option<ElementType>; NAMES.len()]> = LazyLock::new(|| NAMES.map(|name| name.parse().ok()));
 
-/// Number of a type of values in the interface.
+/// The number that identifies a type in the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct BufferType(pub i32);
@@ -55,7 +56,7 @@ pub struct BufferType(pub i32);
 impl BufferType {
     /// A token, which has no elements.
     pub const TOKEN: BufferType = BufferType(23);
-    /// Booleans. JAX passes a new token as an array of them without elements.
+    /// Booleans. JAX passes a new token as an array of booleans that has no elements.
     pub const BOOLEANS: BufferType = BufferType(1);
 
     /// Returns the type of the elements.
@@ -64,19 +65,20 @@ impl BufferType {
         element.ok_or_else(|| Error::invalid(format!("fusebox has no element type with the number {}", self.0)))
     }
 
-    /// Returns the number of the type of elements.
+    /// Returns the number that identifies an element type in the interface.
     pub fn of(element: ElementType) -> BufferType {
         let number = NAMES.iter().position(|&name| name == element.name());
         BufferType(number.map_or(0, |number| number as i32))
     }
 }
 
-/// Whether a type has integers that are narrower than the byte that each occupies.
+/// Whether the elements of a type are integers of less than 8 bits, each of which occupies a byte.
 pub fn is_narrow(element: ElementType) -> bool {
     element.is_integer() && element.bits() < 8
 }
 
-/// Extends narrow integers to their bytes. Other elements stay as they are.
+/// Extends each integer that is narrower than a byte to its whole byte. Does not change elements of
+/// other types.
 pub fn extend(element: ElementType, bytes: &mut [u8]) {
     if !is_narrow(element) {
         return;

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Result of a function of the interface.
 pub type Answer<T = ()> = Result<T, Error>;
 
-/// Code of an error. The numbers are those of gRPC.
+/// Code of an error. The numbers of the codes are those of gRPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Code(pub i32);
@@ -24,8 +24,8 @@ impl Code {
 pub struct Error {
     pub code: Code,
     pub message: String,
-    /// Whether the caller has broken a rule of the interface. The message of such an error begins
-    /// with the name of the function.
+    /// Whether the caller has broken a rule of the interface. If the caller has broken a rule, the
+    /// message that it gets begins with the name of the called function.
     pub is_misuse: bool,
 }
 
@@ -35,37 +35,39 @@ impl Error {
         Error { code, message: message.into(), is_misuse: false }
     }
 
-    /// The user has passed an unsuitable value or an invalid program.
+    /// Creates the error that the user has passed an unsuitable value or an invalid program.
     pub fn invalid(message: impl Into<String>) -> Error {
         Error::new(Code::INVALID_ARGUMENT, message)
     }
 
-    /// The caller has broken a rule of the interface, such as passing a null handle.
+    /// Creates the error that the caller has broken a rule of the interface, for example by passing
+    /// a null handle.
     pub fn misuse(message: impl Into<String>) -> Error {
         Error { is_misuse: true, ..Error::invalid(message) }
     }
 
-    /// An object is not in the required state, such as a deleted buffer.
+    /// Creates the error that an object is not in the required state, for example that a buffer is
+    /// deleted.
     pub fn precondition(message: impl Into<String>) -> Error {
         Error::new(Code::FAILED_PRECONDITION, message)
     }
 
-    /// fusebox does not have a feature.
+    /// Creates the error that fusebox does not have a feature.
     pub fn unimplemented(message: impl Into<String>) -> Error {
         Error::new(Code::UNIMPLEMENTED, message)
     }
 
-    /// A bug of fusebox, or a fault of the machine.
+    /// Creates the error for a bug of fusebox or a fault of the machine.
     pub fn internal(message: impl Into<String>) -> Error {
         Error::new(Code::INTERNAL, message)
     }
 
-    /// Memory for an array is not available.
+    /// Creates the error that memory for an array is not available.
     pub fn memory(bytes: u64) -> Error {
         Error::exhausted(format!("{bytes} bytes of memory are not available"))
     }
 
-    /// Something of which there is a limited amount is used up.
+    /// Creates the error that a limited resource, for example memory, is used up.
     pub fn exhausted(message: impl Into<String>) -> Error {
         Error::new(Code::RESOURCE_EXHAUSTED, message)
     }

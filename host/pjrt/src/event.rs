@@ -1,8 +1,8 @@
 //! Events: the completion of an operation.
 //!
 //! A caller may destroy an event as soon as it has registered a callback, even inside the callback.
-//! So callbacks belong to the state that the event shares with the operation, and no lock is held
-//! while a callback runs.
+//! The callbacks are therefore stored in the state that the event shares with its operation, and
+//! the library holds no lock while a callback runs.
 
 use std::sync::{Arc, LazyLock};
 
@@ -21,7 +21,7 @@ enum State {
     Later(Arc<Completion<(), Error>>),
 }
 
-/// The event of all operations that have succeeded at once.
+/// The common event of all operations that had already succeeded when their event was created.
 static SUCCESS: LazyLock<Arc<Event>> = LazyLock::new(|| Arc::new(Event(State::Done(Ok(())))));
 
 impl Object for Event {
@@ -39,8 +39,8 @@ impl Event {
         if outcome.is_ok() { Arc::clone(&SUCCESS) } else { Arc::new(Event(State::Done(outcome))) }
     }
 
-    /// Completes the operation and calls the callbacks. Has no effect on a complete operation, and
-    /// returns `false` then.
+    /// Completes the operation and calls the callbacks. If the operation is already complete, does
+    /// nothing and returns `false`.
     pub fn complete(&self, outcome: Answer) -> bool {
         match &self.0 {
             State::Done(_) => false,
@@ -77,8 +77,8 @@ impl Event {
 }
 
 impl Drop for Event {
-    /// An operation that ends without an outcome has failed. Its callbacks may free memory, so they
-    /// are called in any case.
+    /// If the operation has ended without an outcome, completes the event with an error. The event
+    /// must call its callbacks in any case, because they may free memory.
     fn drop(&mut self) {
         self.complete(Err(Error::internal("the operation was abandoned")));
     }

@@ -19,7 +19,7 @@ use crate::messages::{CompileOptions, Placement};
 use crate::sharding::{Shardings, message};
 use crate::signature::{Signature, ValueType};
 
-/// The beginning of serialised executables, with the version of their format.
+/// The first bytes of every serialised executable, which state the version of the format.
 const MAGIC: &[u8] = b"fusebox-pjrt 2\n";
 
 /// A compiled program of a client.
@@ -40,17 +40,18 @@ pub struct Loaded {
     /// Number of partitions.
     pub partitions: usize,
     shardings: Shardings,
-    /// Types of whole parameters and outputs. `signature` has the types for one device.
+    /// Types of the parameters and outputs before their division among devices. `signature`
+    /// contains the types of one device's tiles.
     whole: Signature,
-    /// For each parameter, the tiles of the devices.
+    /// For each parameter, its division into one tile per device.
     parameter_tiles: Vec<Tiling>,
-    /// For each output, the tiles of the devices.
+    /// For each output, its division into one tile per device.
     output_tiles: Vec<Tiling>,
     program: LoadedProgram,
     is_deleted: AtomicBool,
 }
 
-/// Facts about a program, in the form of the interface.
+/// Lists of facts about a program, to which functions of the interface return pointers.
 pub struct Lists {
     pub output_types: Vec<i32>,
     /// Sizes of the dimensions of all outputs.
@@ -61,15 +62,17 @@ pub struct Lists {
     pub kind_names: Vec<usize>,
     pub kind_lengths: Vec<usize>,
     pub costs: Vec<NamedValue>,
-    /// The devices that run the program. Their positions among the partitions are in `positions`.
+    /// The devices that run the program. `positions` contains the position of each of these devices
+    /// among the partitions.
     pub devices: Vec<Reference<Device>>,
     pub positions: Vec<LogicalId>,
-    /// Divisions of parameters and outputs among devices, if there are several.
+    /// Messages that state how parameters and outputs are divided among devices, if the program has
+    /// several devices.
     pub parameter_shardings: Messages,
     pub output_shardings: Messages,
 }
 
-/// Position of a program among the programs of an execution.
+/// Position of one device's program among the programs that an execution runs on all devices.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogicalId {
@@ -92,7 +95,7 @@ impl Messages {
     }
 }
 
-/// An executable in the form that callers store.
+/// The contents of a serialised executable, which callers store.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     options: Vec<u8>,
@@ -162,14 +165,14 @@ impl Loaded {
         }))
     }
 
-    /// Returns the executable in the form that callers store.
+    /// Serialises the executable, so that callers can store it.
     pub fn stored(&self) -> Answer<Vec<u8>> {
         let (options, figures, shardings) = (self.options.clone(), self.figures.clone(), self.shardings.clone());
         let stored = Stored { options, figures, shardings, executable: self.program.bytes()? };
         postcard::to_extend(&stored, MAGIC.to_vec()).map_err(|error| Error::internal(error.to_string()))
     }
 
-    /// Loads a stored executable. `options` replace the stored options.
+    /// Loads a stored executable. If `options` is given, it replaces the stored options.
     pub fn restored(client: Arc<Client>, bytes: &[u8], options: Option<&[u8]>) -> Answer<Arc<Loaded>> {
         let data = bytes.strip_prefix(MAGIC).ok_or_else(|| {
             Error::invalid("these bytes are not an executable of this version of fusebox: compile the program again")
@@ -204,8 +207,8 @@ impl Loaded {
     }
 
     /// Runs the program on the devices of all partitions, each with its own arguments. Marks
-    /// donated arguments as deleted. The program runs once, with the arrays that the arguments are
-    /// parts of.
+    /// donated arguments as deleted. fusebox joins the devices' arguments to whole arrays, and runs
+    /// the program once with the whole arrays.
     pub fn run_on_all(&self, arguments: &[Vec<&Buffer>], not_donated: &[i64]) -> Answer<Vec<Run>> {
         self.check_runs(arguments.len())?;
         let devices = self.devices.iter().flatten().map(|&number| self.client.device(number));
@@ -249,7 +252,7 @@ impl Loaded {
         Ok(donated)
     }
 
-    /// Returns the buffers of a device for the arrays of a run.
+    /// Creates the output buffers of a device from the output arrays of a run.
     fn on_device(&self, device: &Device, outcome: Answer<Vec<Array>>) -> Answer<Run> {
         let memory = self.client.memories_of(device.number).first();
         let memory = memory.ok_or_else(|| Error::internal("the device has no memory"))?.get()?;
@@ -265,8 +268,8 @@ impl Loaded {
         Ok(Run { outputs: outputs?, done })
     }
 
-    /// Executes the program with arrays of which each device has tiles. The results are as for
-    /// [`Loaded::outputs`], but whole.
+    /// Joins the devices' tiles of each argument to a whole array, and executes the program with
+    /// the whole arrays. Returns the same as [`Loaded::outputs`], but with whole arrays.
     fn outputs_of_parts(&self, arguments: &[Vec<&Buffer>]) -> Answer<Answer<Vec<Array>>> {
         let machine = &self.client.machine;
         let mut arrays = Vec::new();
@@ -304,8 +307,8 @@ impl Loaded {
         outputs.iter().map(output).collect()
     }
 
-    /// Executes the program. Returns an array for each output. The inner result is an error if an
-    /// argument has failed already.
+    /// Executes the program. Returns an array for each output. The inner result is an error if the
+    /// computation of an argument has already failed.
     fn outputs(&self, arguments: &[&Buffer], kept: &[usize]) -> Answer<Answer<Vec<Array>>> {
         let parameters = &self.signature.parameters;
         let (mut arrays, mut kept_arrays) = (Vec::with_capacity(arguments.len()), Vec::new());
@@ -327,7 +330,7 @@ impl Loaded {
         self.executed(&arrays, &kept_arrays).map(Ok)
     }
 
-    /// Checks the number, the types and the places of arguments.
+    /// Checks the number of arguments, and the type and the device of each argument.
     fn check(&self, arguments: &[&Buffer], device: &Device) -> Answer {
         let parameters = &self.signature.parameters;
         if arguments.len() != parameters.len() {
@@ -351,7 +354,8 @@ impl Loaded {
     }
 }
 
-/// Returns the completion of a run. All outputs of a run are ready, or fail, at the same time.
+/// Returns the event that completes when a run is complete. All outputs of a run are ready, or
+/// fail, at the same time.
 fn completion(outcome: Result<&[Array], &Error>) -> Arc<Event> {
     let arrays = match outcome {
         Ok(arrays) => arrays,

@@ -1,5 +1,5 @@
-//! The library `libfusebox_pjrt.so`, which makes fusebox a backend of JAX. It has the C interface
-//! PJRT: one exported function returns a table of functions.
+//! The library `libfusebox_pjrt.so`, which makes fusebox a backend of JAX. The library has the C
+//! interface PJRT: one exported function returns a table of functions.
 //!
 //! ```text
 //! abi          types of the interface, entry of every function

@@ -1,5 +1,5 @@
-//! Protobuf messages with the options of a compilation. Fields that fusebox does not use are
-//! absent.
+//! Protobuf messages with the options of a compilation. The structs for the messages lack the
+//! fields that fusebox does not use.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,8 @@ pub struct BuildOptions {
     pub replicas: i64,
     #[prost(int64, tag = "5")]
     pub partitions: i64,
-    /// A [`DeviceAssignment`]. Its bytes are kept, because a caller gets back the same bytes.
+    /// The bytes of a serialised [`DeviceAssignment`], which fusebox keeps because it returns the
+    /// same bytes to callers.
     #[prost(bytes = "vec", optional, tag = "9")]
     pub assignment: Option<Vec<u8>>,
 }
@@ -63,7 +64,7 @@ pub enum OptionKind {
 }
 
 impl OptionValue {
-    /// Returns the value in the form of the command line.
+    /// Returns the value as a text, as a user would write it on the command line.
     pub fn text(&self) -> String {
         match &self.kind {
             Some(OptionKind::Text(text)) => text.clone(),
@@ -133,7 +134,8 @@ pub struct ShardingMessage {
     /// 0 if all devices have the whole array, 3 if devices have tiles.
     #[prost(int32, tag = "1")]
     pub kind: i32,
-    /// Numbers of tiles per dimension; then, if several devices have the same tile, their number.
+    /// The number of tiles along each dimension. If several devices have the same tile, the number
+    /// of these devices follows.
     #[prost(int64, repeated, tag = "3")]
     pub tiles: Vec<i64>,
     /// The device of each tile.
@@ -142,7 +144,8 @@ pub struct ShardingMessage {
     /// Whether several devices have the same tile.
     #[prost(bool, tag = "6")]
     pub has_copies: bool,
-    /// The meanings of further dimensions of `tiles`.
+    /// For each number in `tiles` after those of the array's dimensions: the number that states its
+    /// meaning.
     #[prost(int32, repeated, tag = "8")]
     pub last_dims: Vec<i32>,
 }

@@ -1,4 +1,4 @@
-//! The user's options. They come from environment variables and, for one program, from
+//! The user's options. The options come from environment variables and, for one program, from
 //! `compiler_options` of JAX.
 
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use fusebox_choices::Cubins;
 
 use crate::error::{Answer, Error};
 
-/// The beginning of the names of options in `compiler_options`.
+/// The prefix of the names of fusebox's options in `compiler_options`.
 const PREFIX: &str = "fusebox.";
 
 /// Options of compilations.
@@ -21,17 +21,18 @@ pub struct UserOptions {
     pub load: Vec<PathBuf>,
     /// Folder for dumps.
     pub dump_to: Option<PathBuf>,
-    /// Configuration file instead of the `fusebox.toml` of the working directory.
+    /// Configuration file that replaces the `fusebox.toml` of the working directory.
     pub config: Option<PathBuf>,
     /// Folder of the cache.
     pub cache: Option<PathBuf>,
     /// Number of threads; 0 for one per processor.
     pub threads: usize,
-    /// When NVIDIA's assembler makes machine code for a GPU.
+    /// The programs for which the compiler calls NVIDIA's assembler, which translates PTX to
+    /// machine code.
     pub cubins: Cubins,
 }
 
-/// An option: its name after the prefix, its environment variable, and how it is set.
+/// An option: its name without the prefix, its environment variable, and the function that sets it.
 struct Known {
     name: &'static str,
     variable: &'static str,
@@ -65,8 +66,8 @@ fn set<T>(option: &mut T, value: T) -> Result<(), String> {
     Ok(())
 }
 
-/// Adds the parts of a list. A semicolon separates them, because it occurs in no choice of an
-/// emitter.
+/// Adds the parts of a text to a list. Semicolons separate the parts, because no choice of an
+/// emitter contains a semicolon.
 fn add<T>(list: &mut Vec<T>, text: &str, part: impl Fn(&str) -> T) -> Result<(), String> {
     list.extend(text.split(';').map(str::trim).filter(|it| !it.is_empty()).map(part));
     Ok(())

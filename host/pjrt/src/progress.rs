@@ -1,4 +1,4 @@
-//! A line on standard error that tells how far a long piece of work is.
+//! Shows the progress of long work in a line on standard error.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stderr};
@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use fusebox_compiler::{Advance, Progress};
 
-/// Environment variable that asks for the line even if standard error is not a terminal.
+/// Environment variable that asks for the progress line even if standard error is not a terminal.
 const VARIABLE: &str = "FUSEBOX_PROGRESS";
-/// Time after which work is long.
+/// Duration of work after which the progress line appears.
 const LONG: Duration = Duration::from_secs(2);
 /// Time between two updates of the line on a terminal.
 const UPDATE: Duration = Duration::from_millis(250);
 
-/// A piece of work. After some time, a thread shows its state. The line vanishes when the value is
-/// dropped.
+/// The progress line of a piece of work. If the work takes longer than `LONG`, a thread shows the
+/// state of the work in the line. The line vanishes when this value is dropped.
 pub struct ProgressLine(Option<Arc<Work>>);
 
 struct Work {
@@ -30,14 +30,15 @@ struct Work {
 struct State {
     /// The work that is being done now.
     now: String,
-    /// Numbers of steps that are done and of all steps.
+    /// Number of completed steps, and number of all steps.
     steps: (usize, usize),
     has_ended: bool,
     is_shown: bool,
 }
 
 impl ProgressLine {
-    /// Begins a piece of work. It has a line only on a terminal, or if the user asks for it.
+    /// Begins a piece of work. The work has a progress line only if standard error is a terminal or
+    /// the user asks for the line.
     pub fn begin(name: &'static str) -> ProgressLine {
         let is_wanted = stderr().is_terminal() || std::env::var_os(VARIABLE).is_some_and(|value| value == "1");
         if !is_wanted {
@@ -80,7 +81,7 @@ impl Work {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows the state from time to time until the work has ended.
+    /// Shows the state of the work at intervals until the work has ended.
     fn show(&self) {
         let is_terminal = stderr().is_terminal();
         let mut wait = LONG;

@@ -1,4 +1,5 @@
-//! Calls of Python functions by programs. The Python package sets one C function for all calls.
+//! Calls of Python functions by programs. The Python package sets one C function, through which
+//! programs call all Python functions.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -15,8 +16,9 @@ struct Array {
     bytes: usize,
 }
 
-/// A C function that calls the Python function with a number. It writes the message of an error to
-/// the memory that follows the arrays, and returns the length of the message, or 0.
+/// A C function that calls the Python function with a given number. If the call fails, the C
+/// function writes the error's message to the memory in its last two arguments, and returns the
+/// length of the message. If the call succeeds, the C function returns 0.
 pub type Trampoline = unsafe extern "C" fn(u64, *const c_void, usize, *const c_void, usize, *mut u8, usize) -> usize;
 
 /// Sets the C function that calls Python functions.

@@ -1,5 +1,5 @@
-//! The profile that this process records. While it is recorded, executions run on their calling
-//! threads, thunk by thunk.
+//! The profile that this process records. While this process records a profile, executions run on
+//! their calling threads, thunk by thunk.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use fusebox_workshop::profile::{Recording, StepFacts};
 use crate::error::{Answer, Error};
 
 static RECORDING: Mutex<Option<Recording>> = Mutex::new(None);
-/// Whether there is a recording. Executions ask this without taking the lock.
+/// Whether this process records a profile. Executions read this flag without taking the lock.
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 
 fn recording() -> MutexGuard<'static, Option<Recording>> {

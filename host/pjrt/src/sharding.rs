@@ -15,7 +15,8 @@ pub struct Shardings {
 }
 
 impl Shardings {
-    /// Returns the divisions that a program states. A value without one is whole on every device.
+    /// Returns the divisions that a program states for its parameters and outputs. If the program
+    /// states no division of a value, every device has the whole value.
     pub fn of(module: &Module, devices: usize) -> Answer<Shardings> {
         let meshes = Meshes::of(module).map_err(Error::invalid)?;
         let Some(entry) = module.entry_computation() else { return Ok(Shardings::default()) };
@@ -43,7 +44,7 @@ impl Shardings {
         Ok(Shardings { parameters, outputs: outputs.collect::<Answer<_>>()? })
     }
 
-    /// Returns the tilings of arrays of these ranks.
+    /// Parses `texts` as the tilings of arrays with these ranks.
     pub fn tilings(texts: &[String], devices: usize, ranks: impl Iterator<Item = usize>) -> Answer<Vec<Tiling>> {
         let mut texts = texts.iter();
         let tiling = |rank| match texts.next() {
@@ -70,8 +71,9 @@ fn tiling(instruction: &Instruction, meshes: &Meshes, devices: usize) -> Result<
     sharding.as_ref().map_or(Ok(whole), |text| Tiling::parse(text, devices, rank))
 }
 
-/// Whether the attributes of an instruction describe its value in the program's interface. A
-/// constraint on a value inside of the program may be the last operation, too.
+/// Whether the sharding attributes of an instruction describe a parameter or an output of the
+/// program. The last instruction of a program may have sharding attributes that only constrain a
+/// value inside of the program.
 fn states_its_sharding(instruction: &Instruction) -> bool {
     let has_text = instruction.extra.as_ref().is_some_and(|extra| extra.sharding.is_some());
     match &instruction.op {
@@ -81,11 +83,11 @@ fn states_its_sharding(instruction: &Instruction) -> bool {
     }
 }
 
-/// Numbers of the meanings of the last dimensions of a grid.
+/// Numbers that state the meanings of the last dimensions of a grid of devices.
 const REPLICATED: i32 = 0;
 const UNREDUCED: i32 = 6;
 
-/// Returns a tiling in the form of the interface.
+/// Serialises a tiling as a sharding message of the interface.
 pub fn message(tiling: &Tiling) -> Vec<u8> {
     if tiling.is_whole() {
         return ShardingMessage::default().encode_to_vec();

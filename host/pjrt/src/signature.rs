@@ -6,7 +6,7 @@ use fusebox_runtime::{AllocationKind, Binding, Executable};
 use crate::element::BufferType;
 use crate::error::{Answer, Error};
 
-/// The parameters and outputs of a program. JAX passes tuples as separate values.
+/// The parameters and outputs of a program. JAX passes the elements of a tuple as separate values.
 #[derive(Clone, Debug, Default)]
 pub struct Signature {
     pub parameters: Vec<ValueType>,
@@ -15,11 +15,12 @@ pub struct Signature {
     pub donated: Vec<bool>,
 }
 
-/// Type of a parameter or an output. A token has no array.
+/// Type of a parameter or an output. For a token, `array` is `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueType {
     pub array: Option<ArrayShape>,
-    /// The number of the type. Every execution compares it with those of the arguments.
+    /// The number of the type, which every execution compares with the number of the argument's
+    /// type.
     kind: BufferType,
 }
 

@@ -1,4 +1,4 @@
-//! Copies between arrays with different orders of their elements in memory.
+//! Copies arrays, and changes the order of their elements in memory.
 
 use crate::error::{Answer, Error};
 
@@ -8,8 +8,8 @@ pub fn element_count(dims: &[i64]) -> Answer<usize> {
     count.ok_or_else(|| Error::invalid(format!("an array with the dimensions {dims:?} does not fit into memory")))
 }
 
-/// Returns the distances in bytes between elements that are adjacent along each dimension, if the
-/// array is dense and `minor_to_major` is the order of its dimensions.
+/// Returns the strides, in bytes, of a dense array whose dimensions have the order
+/// `minor_to_major`.
 pub fn dense(dims: &[i64], minor_to_major: &[i64], element: usize) -> Answer<Vec<i64>> {
     let mut strides = vec![0; dims.len()];
     let mut seen = vec![false; dims.len()];
@@ -32,14 +32,15 @@ pub fn row_major(rank: usize) -> Vec<i64> {
     (0..rank as i64).rev().collect()
 }
 
-/// Whether two lists of strides mean the same positions. The stride of a dimension of size 1 does
-/// not matter, nor does any stride of an array without elements.
+/// Whether every element has the same position with both lists of strides. The stride of a
+/// dimension of size 1 does not matter, nor does any stride of an array without elements.
 pub fn are_equal(dims: &[i64], first: &[i64], second: &[i64]) -> bool {
     dims.contains(&0) || dims.iter().zip(first.iter().zip(second)).all(|(&dim, (a, b))| dim == 1 || a == b)
 }
 
-/// Copies elements of `element` bytes between two arrays with the dimensions `dims` and these
-/// strides in bytes.
+/// Copies all elements from one array to another. Both arrays have the dimensions `dims`, and each
+/// element has `element` bytes. `from` and `to` contain the address of each array and its strides
+/// in bytes.
 ///
 /// # Safety
 /// Every element of both arrays is in memory that the caller may read or write, and the arrays do

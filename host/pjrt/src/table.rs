@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use crate::abi::{Arguments, ErrorDestroy, ErrorForEachPayload, ErrorGetCode, ErrorMessage, Header, entry};
 use crate::calls::*;
 
-/// Version of the interface that the table has.
+/// Version of the interface that the table of functions implements.
 const VERSION: Version =
     Version { header: Header::of(std::mem::offset_of!(Version, minor) + size_of::<i32>()), major: 0, minor: 112 };
 
@@ -24,8 +24,8 @@ pub struct Api {
     functions: [Function; COUNT],
 }
 
-/// The extension that tells how programs are divided among devices. The interface numbers
-/// extensions, and links them.
+/// The extension that tells how programs are divided among devices. The interface gives each
+/// extension a number, and links the extensions to a list.
 #[repr(C)]
 struct ShardingsExtension {
     size: usize,
@@ -46,9 +46,9 @@ static SHARDINGS: ShardingsExtension = ShardingsExtension {
     outputs: Function(entry::<ExecutableOutputShardings> as *const c_void),
 };
 
-/// A function of the interface. Functions have different types, but each takes one pointer. Two of
-/// them return nothing in the interface; their callers ignore the null pointer that they return
-/// here.
+/// A function of the interface. The functions have different types, but each function takes one
+/// pointer. In the interface, two of the functions return nothing; in fusebox, they return a null
+/// pointer, which their callers ignore.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 struct Function(*const c_void);

@@ -1,4 +1,5 @@
-//! Copies between arrays and their tiles, which devices have.
+//! Copies elements between an array and its tiles. A tile is the part of an array that one device
+//! has.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ pub fn byte_size(element: usize, part: &[Range<i64>]) -> usize {
     part.iter().map(|it| (it.end - it.start) as usize).product::<usize>() * element
 }
 
-/// Copies a tile of an array. `part` contains the tile's range in each dimension.
+/// Returns a copy of a tile of an array. `part` contains the tile's range in each dimension.
 pub fn cut(whole: &[u8], dims: &[i64], element: usize, part: &[Range<i64>]) -> Vec<u8> {
     let mut tile = Vec::with_capacity(byte_size(element, part));
     each_row(dims, element, part, &mut |row| tile.extend_from_slice(&whole[row]));

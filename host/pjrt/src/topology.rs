@@ -2,8 +2,8 @@
 
 use crate::abi::{Kind, Object, Reference};
 
-/// The name under which a client presents its devices. JAX and libraries decide by this name what a
-/// device can do, and some of them know only the names of JAX's own platforms.
+/// The name under which a client presents its devices. JAX and libraries infer from this name what
+/// a device can do. Some libraries know only the names of JAX's own platforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Platform {
     Fusebox,
@@ -11,7 +11,7 @@ pub enum Platform {
 }
 
 impl Platform {
-    /// Returns the platform with a name.
+    /// Returns the platform that has the name `name`.
     pub fn named(name: &str) -> Option<Platform> {
         [Platform::Fusebox, Platform::Cpu].into_iter().find(|platform| platform.name() == name)
     }
@@ -50,7 +50,7 @@ impl Object for Topology {
 }
 
 impl Topology {
-    /// Returns `count` devices of this machine. They share the processor.
+    /// Returns `count` devices of this machine, which share its processor.
     pub fn of(count: i32, platform: Platform) -> Topology {
         let description = |number| DeviceDescription { number, text: format!("FuseboxDevice(id={number})") };
         let descriptions: Box<[DeviceDescription]> = (0..count).map(description).collect();

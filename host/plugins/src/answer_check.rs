@@ -138,7 +138,8 @@ fn check_parts(parts: &Parts, hero: &Candidate) -> CheckResult {
     Ok(())
 }
 
-/// Whether there is an order for each operand, empty or a permutation of the operand's dimensions.
+/// Whether `orders` contains one order for each operand, and each order is empty or a permutation
+/// of the operand's dimensions.
 fn are_orders(orders: &[Vec<i64>], hero: &Candidate) -> bool {
     let computation = hero.region.computation();
     let operands = &computation.instruction(hero.anchor).operands;

@@ -18,14 +18,14 @@ use crate::spec::{Spec, Subject, Target};
 /// the fusion, this emitter gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// The fusions to which the choice applies. If the subject is a kind, these are the fusions
-    /// that an emitter of this kind would get without overrides. In two cases the choice also
-    /// includes other fusions that the chosen emitters accept. The first case is that no other
-    /// emitter is of this kind. The second case is that an emitter without heroes and anchors would
-    /// get the fusion.
+    /// The fusions to which the choice applies. If the subject is a kind, the choice applies to the
+    /// fusions that an emitter of this kind would get without overrides. If no other emitter is of
+    /// this kind, the choice also applies to all other fusions that the chosen emitters accept. In
+    /// addition, the choice applies to a fusion that the chosen emitters accept if, without
+    /// overrides, an emitter without heroes and anchors would get this fusion.
     pub subject: Subject,
-    /// Numbers of the emitters in the registry. The list has several numbers if a library offers
-    /// several emitters of the kind.
+    /// Indices of the chosen emitters in the registry. The list has several indices if a library
+    /// offers several emitters of the kind.
     pub emitters: Vec<usize>,
     /// The knobs for the emitters' plans.
     pub knobs: Configuration,
@@ -33,8 +33,8 @@ pub struct Override {
     pub spec: String,
     /// File and line of the SPEC. `None` if the SPEC is on the command line.
     pub place: Option<String>,
-    /// Whether it is an error if the emitters decline one of the fusions. Otherwise another emitter
-    /// gets the fusion.
+    /// Whether it is an error if the chosen emitters decline a fusion to which the choice applies.
+    /// If it is no error, another emitter gets the declined fusion.
     pub force: bool,
 }
 
@@ -139,10 +139,10 @@ fn nearest_name_hint<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> 
 }
 
 /// Returns the emitters of a library, and the subject for which these emitters are chosen. Without
-/// a subject, returns one entry for each kind. If the subject is a kind, returns the emitters of
-/// this kind. If the library has no emitter of this kind, returns all its emitters. These emitters
-/// then get fusions of a kind for which they were not registered. For other subjects, returns all
-/// emitters of the library.
+/// a subject, returns one entry for each kind. If the subject is a kind, returns the library's
+/// emitters of this kind. If the subject is a kind of which the library has no emitter, returns all
+/// emitters of the library, which then get fusions of a kind for which they were not registered. If
+/// the subject is a pattern, returns all emitters of the library.
 fn of_file(registry: &Registry, path: &Path, subject: Option<&Subject>) -> Vec<(Subject, Vec<usize>)> {
     let mut found: Vec<(Subject, Vec<usize>)> = Vec::new();
     for (number, emitter) in registry.emitters().iter().enumerate() {
@@ -162,8 +162,9 @@ fn of_file(registry: &Registry, path: &Path, subject: Option<&Subject>) -> Vec<(
     }
 }
 
-/// Returns the emitter with this name. Some kinds formerly had one emitter with the kind's name and
-/// now have several. If `name` is the name of such a kind, returns all linked emitters of the kind.
+/// Returns the emitter with this name. Some kinds formerly had only one emitter, which had the name
+/// of the kind, and now have several emitters. If `name` is the name of a kind but of no emitter,
+/// returns all linked emitters of the kind.
 fn of_name(
     registry: &Registry,
     subject: Option<&Subject>,

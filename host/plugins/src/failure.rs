@@ -17,11 +17,11 @@ pub enum LoadError {
         /// The system's message.
         reason: String,
     },
-    /// The file is not a regular file. Such files are not loaded, because a FIFO may block for ever
-    /// and a device may supply bytes without end.
+    /// The file is not a regular file. fusebox loads only regular files, because a read from a FIFO
+    /// may block for ever and a device may supply bytes without end.
     #[error("emitter library {}: it is {kind}, and only regular files are loaded", path.display())]
     NotRegular { path: PathBuf, kind: FileKind },
-    /// The file is text, or other data.
+    /// The file is not an ELF file, but text or other data.
     #[error(
         "emitter library {}: it is no shared library but {content}; `cargo build --release` writes libraries, as \
          target/release/lib*.so",
@@ -101,8 +101,8 @@ impl fmt::Display for SupportedVersions {
 }
 
 /// Commands that rebuild a plugin. The commands work if the plugin depends on a release of
-/// fusebox-core. The commands also work if the plugin depends on another path. (In this case
-/// `cargo update` would change nothing.)
+/// fusebox-core, and also if it depends on fusebox-core at another path. (For a dependency on a
+/// path, `cargo update` would change nothing.)
 macro_rules! rebuild {
     () => {
         "`sed -i 's|^fusebox-core = .*|fusebox-core = { path = \"FUSEBOX/core\" }|' Cargo.toml && cargo build --release`, \

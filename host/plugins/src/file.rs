@@ -1,5 +1,5 @@
-//! Reads a library once. The hash, the comparison with the pin, and loading all use these bytes,
-//! even if the file changes meanwhile.
+//! Reads the bytes of a library once. The hash, the comparison with the pin, and the loader all use
+//! the bytes that were read, even if the file changes meanwhile.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -72,9 +72,9 @@ impl PluginFile {
     }
 }
 
-/// Returns the canonical path of a file. The canonical path is necessary for two reasons. The
-/// loader would search for a bare name in other folders. In addition, two paths of one file would
-/// count as two plugins.
+/// Returns the canonical path of a file. The canonical path is necessary for two reasons: the
+/// loader would search for a bare file name in other folders, and two paths of one file would count
+/// as two plugins.
 ///
 /// # Errors
 /// If the file does not exist.
@@ -82,8 +82,8 @@ pub(crate) fn canonical(path: &Path) -> Result<PathBuf, LoadError> {
     std::fs::canonicalize(path).map_err(|error| LoadError::Unreadable { path: path.into(), reason: error.to_string() })
 }
 
-/// Returns a path of an open file. Reads the process id from `/proc`, where the id may differ from
-/// the id that the process knows.
+/// Returns a path in `/proc` of an open file. Reads the process id from `/proc`, because the id of
+/// this process there may differ from the id that the process itself knows.
 fn name_of(file: &File) -> io::Result<PathBuf> {
     let process = std::fs::read_link("/proc/self")?;
     Ok(Path::new("/proc").join(process).join("fd").join(file.as_raw_fd().to_string()))

@@ -1,5 +1,6 @@
-//! Keeps the plans of emitters, so that an emitter plans a kernel once, although the host asks for
-//! the plan when it predicts a bid, when it predicts its own kernels, and when it selects emitters.
+//! Keeps the plans of emitters, so that an emitter plans each kernel only once. The host asks for
+//! the plan of a kernel several times: when it predicts a bid, when it predicts its own kernels,
+//! and when it selects emitters.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -36,8 +37,8 @@ pub struct PlansOfForm {
 struct Accepted {
     /// Index of the emitter in the registry.
     emitter: usize,
-    /// Names of the fusion's instructions without parameters. The notes of a plan contain names, so
-    /// fusions with other names do not share the plan.
+    /// Names of the fusion's instructions other than parameters. The notes of a plan contain names,
+    /// so fusions with other names do not share the plan.
     names: Vec<String>,
     verdict: Verdict,
     /// The plan without knobs, once it is known.
@@ -45,8 +46,8 @@ struct Accepted {
 }
 
 impl KnownPlans {
-    /// Returns the plans for a fusion. From now on, the fusion shares the results of analyses with
-    /// all fusions that have the same canonical text.
+    /// Returns the plans for a fusion. After this call, the fusion shares the results of analyses
+    /// with all fusions that have the same canonical text.
     pub fn of(&self, fusion: &mut Fusion) -> Rc<PlansOfForm> {
         self.of_form(canonical_text(&fusion.module), fusion)
     }
@@ -62,7 +63,7 @@ impl KnownPlans {
 }
 
 impl PlansOfForm {
-    /// Creates a list without plans for fusions that share the analyses of this fusion.
+    /// Creates an empty list of plans, for fusions that share the analyses of this fusion.
     pub(crate) fn of(fusion: &Fusion) -> PlansOfForm {
         PlansOfForm { analyses: fusion.analyses(), accepted: RefCell::default() }
     }
@@ -90,8 +91,8 @@ impl PlansOfForm {
         Ok(verdict)
     }
 
-    /// Returns the plan of emitter number `number`, which accepts the fusion. Asks for the plan by
-    /// `ask` if it is not known.
+    /// Returns the plan of emitter number `number`, which accepts the fusion. If the plan is not
+    /// known, calls `ask`, which asks the emitter for the plan.
     ///
     /// # Errors
     /// The error of `ask`.
@@ -121,7 +122,7 @@ impl Accepted {
     }
 }
 
-/// Returns the names of a fusion's instructions without parameters.
+/// Returns the names of a fusion's instructions other than parameters.
 fn names(fusion: &Fusion) -> impl Iterator<Item = &str> {
     let instructions = fusion.computation().instructions.iter();
     let computed = instructions.filter(|instruction| !matches!(instruction.op, Op::Parameter { .. }));

@@ -140,8 +140,8 @@ fn unreadable(error: ReadError) -> LoadError {
 }
 
 /// Whether this host supports an interface version. Within a major version the interface only
-/// grows. So the host accepts older plugins. The host refuses newer plugins, because newer plugins
-/// may need functions that this host lacks.
+/// grows, so the host accepts older plugins of the same major version. The host refuses newer
+/// plugins, because newer plugins may need functions that this host lacks.
 fn accepts(found: u32) -> bool {
     found / 1000 == INTERFACE_VERSION / 1000 && found <= INTERFACE_VERSION
 }
@@ -156,7 +156,7 @@ fn check_kind(file: &ElfFile64) -> Result<(), String> {
 }
 
 /// Detects truncated files. The loader maps segments without checking the file's length, and a read
-/// beyond the end of the file is a bus error.
+/// beyond the end of the file causes a bus error.
 fn check_extent(file: &ElfFile64, length: u64) -> Result<(), String> {
     let endian = file.endian();
     let ends = file

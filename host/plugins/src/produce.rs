@@ -12,7 +12,7 @@ use crate::loaded_emitter::LoadedEmitter;
 pub struct Produced {
     /// The checked plan.
     pub plan: Plan,
-    /// The kernel with a checked list of functions. Lowering verifies its IR.
+    /// The kernel with a checked list of functions. Lowering verifies the IR of the kernel.
     pub kernel: Kernel,
 }
 

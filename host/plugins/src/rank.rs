@@ -1,5 +1,4 @@
-//! Takes the emitters that accept a fusion, and orders these emitters by the predicted time of
-//! their plans.
+//! Orders the emitters that accept a fusion by the predicted time of their plans.
 //!
 //! ```text
 //! failed      emitters that fail to plan. They come first, so that their failure is reported
@@ -32,7 +31,7 @@ pub struct Ranked {
     /// The knobs for the emitter's plan.
     pub knobs: Configuration,
     /// The emitter's plan without knobs, and the prediction for this plan. Only the plan's visits
-    /// are checked. `None` if there was no other plan to compare with.
+    /// are checked. `None` if there was no other plan to compare the emitter's plan with.
     pub planned: Option<Result<PlanWithPrediction, Failure>>,
 }
 
@@ -107,7 +106,8 @@ impl Ranked {
     }
 }
 
-/// Orders emitters that accept a fusion. Asks for plans only if there are several to compare.
+/// Orders emitters that accept a fusion. Asks the emitters for plans only if there are several
+/// plans to compare.
 pub(crate) fn rank(
     emitters: &[LoadedEmitter],
     mut takers: Vec<Ranked>,
@@ -133,8 +133,8 @@ pub(crate) fn rank(
     takers
 }
 
-/// Compares two emitters, first by kind and name. This order does not depend on the order of
-/// loading. For equal names, the newest version comes first.
+/// Compares two emitters, first by kind and name. The comparison does not depend on the order in
+/// which libraries were loaded. For equal names, the newest version comes first.
 fn by_name(a: &LoadedEmitter, b: &LoadedEmitter) -> Ordering {
     let version = |it: &LoadedEmitter| Reverse(Version::parse(&it.descriptor().version).ok());
     let key =

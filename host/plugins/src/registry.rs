@@ -21,8 +21,8 @@ pub const SEARCH_PATH: &str = "FUSEBOX_EMITTER_PATH";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundLibrary {
     pub path: PathBuf,
-    /// Whether the search path names only the file's folder. In this case the file need not be a
-    /// library of emitters; see [`LoadError::is_of_another_kind`].
+    /// Whether the search path names only the file's folder. If the search path names only the
+    /// folder, the file need not be a library of emitters; see [`LoadError::is_of_another_kind`].
     pub in_folder: bool,
 }
 
@@ -50,8 +50,9 @@ impl LibraryFileFacts {
 /// order of loading.
 ///
 /// A registry must not contain two emitters with the same name and version. There is one exception:
-/// a linked emitter and an emitter from a library may have the same name and version. The linked
-/// emitter is then preferred, unless the user names the library's file.
+/// a linked emitter may have the same name and version as an emitter from a library. The linked
+/// emitter is preferred to an emitter with the same name and version from a library, unless the
+/// user names the library's file.
 #[derive(Clone, Default)]
 pub struct Registry {
     emitters: Vec<LoadedEmitter>,
@@ -100,8 +101,8 @@ impl Registry {
         self.add(origin, ByteTransport::Library(library), read)
     }
 
-    /// Loads a library in a separate process. This process runs `program`, which must serve the
-    /// library if its first argument is [`SERVE_COMMAND`](crate::SERVE_COMMAND).
+    /// Loads a library in a separate process. The separate process runs `program`, which must serve
+    /// the library if its first argument is [`SERVE_COMMAND`](crate::SERVE_COMMAND).
     ///
     /// # Errors
     /// See [`LoadError`]. After an error the registry is unchanged.
@@ -168,8 +169,8 @@ impl Registry {
         Ok(libraries)
     }
 
-    /// Returns the files of libraries that were built without optimisation. The emitters of these
-    /// libraries answer slowly, but their kernels are the same.
+    /// Returns the files of libraries that were built without optimisation. Emitters that were
+    /// built without optimisation answer slowly, but build the same kernels as with optimisation.
     pub fn unoptimised(&self) -> &[PathBuf] {
         &self.unoptimised
     }

@@ -16,8 +16,8 @@ use crate::spec::Subject;
 pub enum Outcome {
     /// The emitter ranks first. Contains the reason.
     Chosen(String),
-    /// The emitter accepts the fusion, but another emitter ranks first. Contains the reason for its
-    /// rank, usually its predicted time.
+    /// The emitter accepts the fusion, but another emitter ranks first. Contains the reason for
+    /// this emitter's rank, usually the predicted time of its plan.
     Passed(String),
     /// The emitter declined. Contains the reason.
     Declined(String),
@@ -40,14 +40,15 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
     /// Emitters that accept the fusion, in the order in which they are tried. If an override
-    /// applies, these are only its emitters.
+    /// applies, the list contains only emitters that the override names.
     pub order: Vec<Ranked>,
-    /// Index of the override that applies, if any. If an override applies, a failure of its
-    /// emitters is an error. If none applies, the next emitter is tried after a failure, with a
-    /// warning.
+    /// Index of the override that applies, if any. If an override applies, a failure of the
+    /// override's emitters is an error. If no override applies, the host prints a warning after the
+    /// failure of an emitter, and tries the next emitter.
     pub in_charge: Option<usize>,
-    /// Number of an override, and a reason. Present only if the override applies to the fusion and
-    /// its emitters decline the fusion.
+    /// Index of the override that applies to the fusion, and the reasons why all emitters of this
+    /// override decline the fusion. `None` if no override applies, or if an emitter of the override
+    /// accepts the fusion.
     pub declined: Option<(usize, String)>,
     /// Kind of the fusion: the kind of the emitter that gets the fusion without overrides.
     pub kind: Option<KernelKind>,
@@ -169,10 +170,10 @@ pub fn select_known(
 
 /// Returns the number of the last override that applies to a fusion of this kind. If no emitter
 /// accepts the fusion, an override applies if its subject is the kind of one of its own emitters.
-/// In two cases, an override also applies to every fusion that its emitters accept. In the first of
-/// these cases, no other emitter is of the override's kind. In the second of these cases, the
-/// emitter with the best prediction has no heroes and anchors. An emitter without heroes and
-/// anchors is meant only for fusions that no other emitter wants.
+/// If no other emitter is of the override's kind, the override also applies to every fusion that
+/// its emitters accept. If the emitter with the best prediction has no heroes and anchors, an
+/// override whose emitters have heroes or anchors applies to every fusion that its emitters accept.
+/// An emitter without heroes and anchors is meant only for fusions that no other emitter wants.
 fn override_for(
     fusion: &Fusion,
     kind: Option<&KernelKind>,

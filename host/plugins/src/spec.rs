@@ -39,7 +39,7 @@ pub enum Subject {
     Fingerprint(Pattern),
 }
 
-/// The user's name of an emitter.
+/// The emitter that the user chooses, by its name or by the path of its library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Name of the emitter. Without a version, this is the newest emitter with this name.

@@ -36,9 +36,9 @@ const DIVISION: f64 = 3.0;
 const LEAST_COMPUTED: i64 = 4;
 /// Least size of a cache line in bytes. A description may state a smaller size by mistake.
 const LEAST_LINE: u32 = 4;
-/// Factor by which the bandwidth of all cores' caches together exceeds that of memory. The factor
-/// keeps kernels whose arrays stay in the caches below their roof. No measurement of this constant
-/// is recorded.
+/// Factor by which the bandwidth of all cores' caches together exceeds that of memory. With this
+/// factor, kernels whose arrays stay in the caches do not exceed their roof. No measurement of this
+/// constant is recorded.
 const CACHES_OVER_MEMORY: f64 = 8.0;
 /// Number of `f32` operations of a fused multiply-add.
 const OPERATIONS_OF_FMA: f64 = 2.0;
@@ -94,7 +94,7 @@ impl Machine for Cpu<'_> {
         }
     }
 
-    /// A core moves one vector at a time.
+    /// Returns the bytes of a vector, because a core loads or stores one vector at a time.
     fn tile_word(&self) -> f64 {
         f64::from(self.device.vector_bytes.max(4))
     }
@@ -114,7 +114,8 @@ impl Machine for Cpu<'_> {
         if past_caches { 1.0 } else { 2.0 }
     }
 
-    /// The constants of this model were measured with kernels whose gathers counted as contiguous.
+    /// Returns false, because the constants of this model were measured with kernels whose gathers
+    /// the model treated as contiguous.
     fn draws_indices(&self) -> bool {
         false
     }
@@ -156,7 +157,8 @@ impl Machine for Cpu<'_> {
         0.0
     }
 
-    /// The bandwidth is higher if the bytes fit into all cores' caches together.
+    /// Returns the bandwidth of the caches if the bytes fit into all cores' caches together, and
+    /// the bandwidth of memory otherwise.
     fn bandwidth(&self, bytes: u64) -> f64 {
         let is_kept = !self.device.exceeds_core_caches(bytes);
         self.device.memory_bandwidth * if is_kept { CACHES_OVER_MEMORY } else { 1.0 }

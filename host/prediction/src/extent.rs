@@ -1,4 +1,4 @@
-//! The points of a visit, and the overhead of the loops over them.
+//! The points of a visit, and the overhead of the loops over these points.
 
 use std::collections::HashSet;
 
@@ -63,7 +63,8 @@ impl<'a> Extent<'a> {
 
 /// Returns the number of quotients and remainders that are computed per point. A quotient that
 /// depends on loops is computed once per iteration of the innermost loop on which it depends.
-/// Quotients that depend on the innermost loop of all mostly cancel out in the memory address.
+/// Quotients that depend on the innermost loop of the map are not counted, because they mostly
+/// cancel out in the memory address.
 fn divisions(map: &IndexingMap, exprs: &[Expr]) -> f64 {
     let mut pending: Vec<&Expr> = exprs.iter().collect();
     let mut found: HashSet<&Expr> = HashSet::new();

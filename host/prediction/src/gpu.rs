@@ -17,13 +17,14 @@ use crate::reached::Reached;
 use crate::touched::Touched;
 
 /// Cycles from the start of an addition until an addition that depends on it can start. On NVIDIA's
-/// GPUs since Volta, this takes four cycles.
+/// GPUs since Volta, an addition takes four cycles.
 const ADDITION_LATENCY: f64 = 4.0;
-/// Number of pieces of a cache line: NVIDIA's memory delivers sectors of 32 of the 128 bytes.
+/// Number of pieces of a cache line: the memory of NVIDIA's GPUs delivers a line of 128 bytes in
+/// sectors of 32 bytes.
 const PIECES: i64 = 4;
 /// Cost, in additions, of reading one piece of a cache line from the nearest cache of a core while
-/// all warps of the core use this cache. Chosen so that reads across memory take several times as
-/// long as reads along it.
+/// all warps of the core use this cache. Chosen so that strided reads take several times as long as
+/// contiguous reads.
 const PIECE: f64 = 32.0;
 /// Seconds until a read from memory returns, and until a read from a near cache returns. The
 /// order of magnitude is typical for data-centre GPUs.
@@ -36,12 +37,13 @@ const WAIT: f64 = 0.02e-6;
 /// Largest number of successive groups of a warp that are simulated. Chosen to bound the time of a
 /// prediction.
 const WARP_GROUPS: i64 = 4;
-/// Largest number of elements in one access of a thread: 16 bytes, which is the widest access.
+/// Largest number of elements in one access of a thread: the widest access has 16 bytes, which are
+/// 16 elements of one byte.
 const MOST_LANES: i64 = 16;
 /// Bytes of a word of a shared memory bank.
 const BANK_WORD: f64 = 4.0;
-/// Number of operations of an addition in the peak rate of a device: the peak counts a fused
-/// multiply-add as two operations.
+/// Number of operations that the peak rate of a device counts in the time of one addition: an
+/// addition takes as long as a fused multiply-add, which the peak rate counts as two operations.
 const OPERATIONS_OF_FMA: f64 = 2.0;
 
 /// The model of a GPU.
@@ -55,7 +57,7 @@ impl Machine for Gpu<'_> {
     }
 
     /// A thread computes one point at a time, so each addition of a reduction waits for the
-    /// previous.
+    /// previous addition.
     fn point(&self, reached: &Reached, _reads: &[Touched]) -> PointCost {
         let waiting = reached.waiting + reached.regrouped;
         PointCost { additions: reached.additions + waiting * ADDITION_LATENCY, lanes: 1.0 }
@@ -65,7 +67,7 @@ impl Machine for Gpu<'_> {
         1.0
     }
 
-    /// Blocks have many threads, so the loops of a thread are few and short.
+    /// Returns no overhead: blocks have many threads, so the loops of a thread are few and short.
     fn loops(&self, _extent: &Extent) -> f64 {
         0.0
     }
@@ -95,7 +97,8 @@ impl Machine for Gpu<'_> {
         false
     }
 
-    /// Each thread of a warp then reads a piece of a cache line of its own.
+    /// Returns true: with random indices, each thread of a warp reads a different piece of a cache
+    /// line.
     fn draws_indices(&self) -> bool {
         true
     }
@@ -124,7 +127,7 @@ impl Machine for Gpu<'_> {
         near * group.points() as f64 * threads * self.line_bytes() as f64
     }
 
-    /// Returns the mean length of contiguous runs.
+    /// Returns the mean number of elements in the contiguous runs that the accessed positions form.
     fn lanes_of_access(&self, positions: &BTreeSet<i64>, element: i64) -> f64 {
         let pairs = positions.iter().zip(positions.iter().skip(1));
         let gaps = pairs.filter(|(a, b)| b.wrapping_sub(**a) != element).count();

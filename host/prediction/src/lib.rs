@@ -1,5 +1,5 @@
-//! Predicts the seconds that a plan's kernel will take. The choice among emitters, and fusion,
-//! compare these predictions.
+//! Predicts the seconds that a plan's kernel will take. fusebox compares predictions when it
+//! chooses among emitters, and when it decides about fusion.
 //!
 //! ```text
 //! reached.rs    a visit's values -> operations per point, and places where parameters are read
@@ -18,10 +18,10 @@
 //! Predictions serve to compare plans. Tests check the ratios between predictions; the seconds
 //! themselves are not exact. `benches/README.md` compares predictions with measured times: over all
 //! kernels of a corpus, half of the predictions differ from the measured time by a factor of less
-//! than 1.65, and 86 % of the pairs of plans are in the right order. These figures assess the
-//! constants of the model together, not each constant by itself. Where a constant has no
-//! measurement of its own, its comment says so. The files in `tests/filetests` show which
-//! predictions a changed constant changes.
+//! than 1.65, and 86 % of the pairs of plans are in the right order. The comparison assesses the
+//! constants of the model together, not each constant by itself. If a constant has no measurement
+//! of its own, the comment on the constant says so. If a constant changes, the files in
+//! `tests/filetests` show which predictions change.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

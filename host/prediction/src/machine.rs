@@ -1,4 +1,4 @@
-//! The questions about a kernel that a cpu and a GPU answer differently.
+//! The questions about a kernel that the model of a cpu and the model of a GPU answer differently.
 
 use std::collections::BTreeSet;
 
@@ -45,24 +45,27 @@ pub trait Machine {
     /// Whether the model unrolls short loops over windows.
     fn unrolls_windows(&self) -> bool;
 
-    /// Whether indices that the program computes, for example those of a gather, count as random.
-    /// Otherwise all of them count as equal.
+    /// Whether the model treats indices that the program computes, for example those of a gather,
+    /// as random numbers. If not, the model treats all indices that the program computes as equal.
     fn draws_indices(&self) -> bool;
 
     /// Chooses the points that a core accesses together. `threads` is the number of threads in a
-    /// block and `element` the size of an element in bytes. The function removes the loops over
-    /// these points from `loops`. The loops `unrolled` have been removed before.
+    /// block and `element` the size of an element in bytes. The function removes the loops over the
+    /// chosen points from `loops`. The caller has already removed the loops in `unrolled` from
+    /// `loops`.
     fn group(&self, threads: u64, loops: &mut Vec<(Loop, i64)>, unrolled: &[(Loop, i64)], element: i64) -> Group;
 
-    /// Returns the lines per point that are requested from the nearest cache. `touched` lines were
-    /// counted. `row` is the size of an element if adjacent points access adjacent elements.
+    /// Returns the number of cache lines per point that are requested from the nearest cache.
+    /// `touched` is the number of lines per point that the simulation counted. `row` is the size of
+    /// an element if adjacent points access adjacent elements, and `None` if they do not.
     fn near_lines(&self, touched: f64, row: Option<i64>) -> f64;
 
-    /// Returns the bytes that the cache must hold so that the next group finds the lines of a
-    /// group.
+    /// Returns the number of bytes that the cache must hold, so that it still contains the lines of
+    /// one group when the next group accesses them.
     fn held_bytes(&self, near: f64, group: &Group) -> f64;
 
-    /// Returns the number of elements in one access of a thread, which accesses `positions`.
+    /// Returns the number of elements in one access of a thread that accesses the offsets
+    /// `positions`.
     fn lanes_of_access(&self, positions: &BTreeSet<i64>, element: i64) -> f64;
 
     /// Returns the seconds until a read returns. The array has `bytes` bytes, and one access reads
@@ -81,7 +84,7 @@ pub trait Machine {
     /// Returns the largest number of `f32` operations per second.
     fn peak(&self) -> f64;
 
-    /// Whether one core may take over the blocks of all cores.
+    /// Whether one core may run all blocks of a kernel, instead of several cores.
     fn can_run_alone(&self) -> bool;
 }
 
@@ -97,7 +100,7 @@ pub struct PointCost {
 pub struct Group {
     /// The loops over the points.
     pub loops: Vec<(Loop, i64)>,
-    /// Number of threads that access the points of these loops at the same time.
+    /// Number of threads that access the points of the group's loops at the same time.
     pub threads: i64,
     /// Number of iterations of the loops that were removed from the visit, including iterations
     /// that are not part of the group.
@@ -114,7 +117,7 @@ impl Group {
         self.loops.iter().map(|&(_, size)| size).product()
     }
 
-    /// Returns a point of the group that begins at `first`.
+    /// Returns point number `number` of the group that begins at the point `first`.
     pub fn point(&self, first: &At, mut number: i64) -> At {
         let mut at = first.clone();
         for &(variable, size) in &self.loops {

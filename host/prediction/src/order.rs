@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 /// Largest ratio of two predicted times that are treated as equal. The model is not more precise
-/// than this ratio. The ratio is a choice without a measurement of its own.
+/// than this ratio. The ratio was chosen without a measurement of its own.
 const EQUAL: f64 = 1.05;
 
 /// Sorts by predicted seconds, and treats nearly equal times as equal. The fastest item and the
-/// items that take about as long form the first group; the remaining items are grouped in the same
+/// items with nearly equal times form the first group; the remaining items are grouped in the same
 /// way. Within each group, the total order `otherwise` decides.
 pub fn order<T>(list: &mut [T], seconds: impl Fn(&T) -> f64, otherwise: impl Fn(&T, &T) -> Ordering) {
     list.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)).then_with(|| otherwise(a, b)));

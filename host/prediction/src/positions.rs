@@ -61,7 +61,8 @@ pub struct Positions<'a> {
     of_visit: Program,
     values: Vec<i64>,
     steps: Vec<Step<'a>>,
-    /// Whether runtime variables have random values. Otherwise they have their smallest value.
+    /// Whether runtime variables have random values. If not, each runtime variable has its smallest
+    /// value.
     draws: bool,
 }
 
@@ -157,7 +158,7 @@ impl<'a> Positions<'a> {
         if is_window && self.stride(base, around) == self.array.element { loops.split_off(rest) } else { Vec::new() }
     }
 
-    /// Returns the bytes from one iteration of a loop to the next.
+    /// Returns the distance, in bytes, between the accesses of two successive iterations of a loop.
     pub fn stride(&mut self, base: &At, variable: Option<Loop>) -> i64 {
         let (here, next) = (self.of(base, false), self.of(&base.plus(variable, 1), false));
         here.zip(next).map_or(0, |(here, next)| next.wrapping_sub(here))

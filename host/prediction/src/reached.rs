@@ -15,8 +15,8 @@ use fusebox_core::indexing::{Expr, ExprKind, IndexingMap, Reading, access};
 
 /// Index of the place at which the visited values are computed.
 pub const HERE: usize = 0;
-/// Largest number of places. Beyond this limit, a read is counted at the place of the instruction
-/// that reads. No real kernel has this many places.
+/// Largest number of places. Beyond this limit, the model counts a read at the place of the
+/// instruction that reads. No real kernel has this many places.
 const MOST_PLACES: usize = 64;
 /// Largest number of pairs (instruction, place) for which the walk continues to the operands.
 const MOST_VALUES: usize = 1 << 12;
@@ -30,8 +30,8 @@ pub const MOST_UNROLLED: f64 = 32.0;
 
 /// A place: an index at which operations are computed or parameters are read.
 pub struct Place {
-    /// Index of the user's place. The user is computed there, and reads its operands at this
-    /// place. For [`HERE`], this is [`HERE`] itself.
+    /// Index of the user's place. The user is computed at the place with this index, and reads its
+    /// operand at the place that this struct describes. For [`HERE`], the index is [`HERE`] itself.
     pub from: usize,
     /// Map from the index of the user's place to the index of this place.
     pub map: IndexingMap,

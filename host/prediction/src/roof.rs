@@ -9,7 +9,8 @@ use crate::demand::{elements, shares};
 use crate::model::machine;
 
 /// Bandwidth, in bytes per second, with which a device moves the `bytes` that a kernel reads and
-/// writes. On a cpu, the bandwidth is higher if the bytes fit into all cores' caches together.
+/// writes. On a cpu, this is the bandwidth of the caches if the bytes fit into all cores' caches
+/// together, and the bandwidth of memory otherwise.
 pub fn bandwidth(bytes: u64, device: &DeviceDescription) -> f64 {
     machine(device).bandwidth(bytes)
 }

@@ -22,10 +22,10 @@ use crate::traffic::touched;
 /// complete overlap is rare. No measurement of this constant is recorded.
 const NOT_OVERLAPPED: f64 = 0.25;
 /// Cost of an atomic operation, in additions. Chosen so that a schedule without atomic operations
-/// comes first unless it does over a hundred times the arithmetic. No measurement of this constant
-/// is recorded.
+/// ranks first, unless it does over a hundred times the arithmetic of a schedule with atomic
+/// operations. No measurement of this constant is recorded.
 const ATOMIC: f64 = 128.0;
-/// Number of reads that a thread has in flight at the same time. Chosen; compilers load the
+/// Number of reads that a thread has in flight at the same time. Chosen because compilers load the
 /// operands of a few unrolled iterations ahead.
 const IN_FLIGHT: f64 = 8.0;
 /// Seconds that the prediction adds to a kernel whose results may differ between runs. A
@@ -68,8 +68,8 @@ pub fn visits<'p>(plan: &'p Plan, fusion: &Fusion) -> Cow<'p, [Visit]> {
 
 /// Whether one core is predicted to run all blocks faster than several cores that first fetch small
 /// arrays from each other's caches. `kept` is the total size, in bytes, of the parameters that no
-/// kernel writes between two launches. Each core may still have its part of these parameters in its
-/// cache.
+/// kernel writes between two launches. Each core may still have its part of the parameters counted
+/// in `kept` in its cache.
 pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: &DeviceDescription) -> bool {
     if plan.launch.blocks <= 1 {
         return true;
@@ -210,7 +210,7 @@ struct ReadCost {
 }
 
 impl<'a> Totals<'a> {
-    /// Starts with no work.
+    /// Creates the totals of a kernel, without any work yet.
     pub fn new(plan: &'a Plan, fusion: &'a Fusion, device: &'a DeviceDescription) -> Self {
         let resident = f64::from(device.core_count) * f64::from(device.max_threads_per_core);
         Totals {

@@ -5,8 +5,8 @@
 pub struct Touched {
     /// Number of cache lines per point that are requested from the nearest cache.
     pub near: f64,
-    /// Number of cache lines per point that come from memory. Earlier accesses have brought the
-    /// other lines into a cache.
+    /// Number of cache lines per point that come from memory, because no earlier access has brought
+    /// them into a cache.
     pub far: f64,
     /// Number of cache lines per point that miss the nearest cache.
     pub missed: f64,

@@ -57,7 +57,8 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     }
 }
 
-/// Returns the first point, and the loops with several iterations, outermost first.
+/// Returns the first point, and the list of the loops with several iterations. The outermost loop
+/// comes first in the list.
 fn start(extent: &Extent, reached: &Reached, place: usize) -> (At, Vec<(Loop, i64)>) {
     // A plan may state any size by mistake, even one that does not fit into 64 bits.
     let ranges = &extent.map.ranges;
@@ -93,7 +94,8 @@ struct Sample {
     first: HashSet<i64>,
     /// The number of lines of all groups.
     lines: usize,
-    /// The offsets that the first group accesses, and those of its first thread.
+    /// The offsets that the first group accesses, and the offsets that the first thread of the
+    /// first group accesses.
     positions: HashSet<i64>,
     of_thread: BTreeSet<i64>,
     /// Number of groups.

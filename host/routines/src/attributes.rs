@@ -10,9 +10,10 @@ use crate::Unsupported;
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A boolean, or an attribute without a value, which is true.
+    /// A boolean. An attribute without a value counts as true.
     Flag(bool),
-    /// The text of a number. Without a type in the text, integers are `s64` and others `f64`.
+    /// The text of a number. If the text states no type, an integer has the type `s64` and any
+    /// other number has the type `f64`.
     Number(ElementType, String),
     /// A text.
     Text(String),
@@ -39,7 +40,7 @@ impl Attributes {
     /// attributes.
     ///
     /// # Errors
-    /// If the text begins like a dictionary and is none.
+    /// If the text begins with `{` but is no dictionary.
     pub fn new(text: &str) -> Result<Attributes, Unsupported> {
         if !text.trim_start().starts_with('{') {
             return Ok(Attributes::default());
@@ -55,8 +56,8 @@ impl Attributes {
         self.entries
     }
 
-    /// Returns the value of the attribute `name`, or `None` if the attribute is missing. A value is
-    /// an integer of any width, or a flag (`true` or `false`).
+    /// Returns the value of the attribute `name`, or `None` if the attribute is missing. The value
+    /// can be a number of any type, a flag (`true` or `false`) or a text.
     ///
     /// # Errors
     /// If the value cannot be parsed as `T`.
@@ -95,7 +96,8 @@ impl Parser<'_> {
         Unsupported::new(format!("a backend_config that is no MLIR dictionary: expected {expected}, found `{found}`"))
     }
 
-    /// Skips spaces, and `word` if it comes next.
+    /// Skips spaces. If the rest of the text then begins with `word`, skips `word` and returns
+    /// `true`.
     fn take(&mut self, word: &str) -> bool {
         self.skip_spaces();
         let is_next = self.rest().starts_with(word);
@@ -107,7 +109,8 @@ impl Parser<'_> {
         if self.take(word) { Ok(()) } else { Err(self.wrong(&format!("`{word}`"))) }
     }
 
-    /// Returns the longest text without any of the characters `ends`, without spaces around it.
+    /// Returns the text from the current position to the first of the characters `ends`, without
+    /// the spaces at its beginning and end.
     fn until(&mut self, ends: &[char]) -> &str {
         self.skip_spaces();
         let start = self.at;
@@ -115,7 +118,8 @@ impl Parser<'_> {
         self.text[start..self.at].trim_end()
     }
 
-    /// Parses what `item` parses, separated by commas, until `end`.
+    /// Parses a list of items, which commas separate and the text `end` ends. `item` parses one
+    /// item.
     fn list<T>(
         &mut self,
         end: &str,
@@ -186,8 +190,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the elements of `dense<…> : tensor<…>`: one element for all, nested lists, or a text
-    /// with the bytes in hexadecimal digits.
+    /// Parses the elements of `dense<…> : tensor<…>`: a single value for all elements, nested lists
+    /// of values, or a text with the bytes in hexadecimal digits.
     fn dense(&mut self) -> Result<Value, Unsupported> {
         let mut numbers = Vec::new();
         let mut bytes = None;
@@ -254,13 +258,15 @@ impl Parser<'_> {
     }
 }
 
-/// Largest depth of values in values. Executables are untrusted, and the parser is recursive.
+/// Largest depth of nested values. The limit protects the stack: executables are untrusted, and the
+/// parser is recursive.
 const MOST_DEPTH: usize = 64;
 
 /// Largest number of bytes of an array in an attribute.
 const MOST_BYTES: usize = 1 << 28;
 
-/// Returns the element type with a name of MLIR: `i32`, `si32`, `ui8`, `i1`, `f8E4M3FN`.
+/// Returns the element type that has the name `name` in MLIR, for example `i32`, `si32`, `ui8`,
+/// `i1`, `f8E4M3FN`.
 fn element_type(name: &str) -> Option<ElementType> {
     let name = name.trim().to_ascii_lowercase();
     let hlo = match (name.as_str(), name.strip_prefix("ui"), name.strip_prefix("si").or(name.strip_prefix('i'))) {
@@ -273,7 +279,7 @@ fn element_type(name: &str) -> Option<ElementType> {
     hlo.parse().ok()
 }
 
-/// Returns the type of a number without a type.
+/// Returns the type of a number whose text states no type.
 fn untyped(number: &str) -> ElementType {
     let is_integer = number.starts_with("0x") || !number.contains(['.', 'e', 'E']);
     if is_integer { ElementType::S64 } else { ElementType::F64 }

@@ -1,5 +1,6 @@
-//! Calls of functions of the process that runs the program. Such a function has no code in the
-//! program: a custom call contains its number, and the process says how numbers are called.
+//! Calls functions of the process that runs the program. The program does not contain the code of
+//! these functions: a custom call contains only the number of a function. The process sets a
+//! callback that calls the function with a given number.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -8,14 +9,15 @@ use fusebox_core::hlo::Op;
 use crate::attributes::Attributes;
 use crate::{Context, Operation, Routine, RoutineError, Unsupported};
 
-/// Calls the function with a number. Gets the bytes of the operands, writes the bytes of the
-/// results, and returns the message of an error.
+/// A callback that calls the function with a given number. The callback gets the bytes of the
+/// operands and writes the bytes of the results. If the call fails, the callback returns a message.
 pub type CallFunction = dyn Fn(u64, &[&[u8]], &mut [&mut [u8]]) -> Result<(), String> + Send + Sync;
 
-/// The way in which this process calls its functions.
+/// The callback with which this process calls its functions.
 static CALL: RwLock<Option<Arc<CallFunction>>> = RwLock::new(None);
 
-/// Sets how this process calls functions by their numbers. Programs that run afterwards use it.
+/// Sets the callback with which this process calls functions by their numbers. Programs that run
+/// afterwards use the new callback.
 pub fn set_callback(call: Arc<CallFunction>) {
     *CALL.write().unwrap_or_else(PoisonError::into_inner) = Some(call);
 }
@@ -25,7 +27,7 @@ struct Callback {
     number: u64,
 }
 
-/// Creates the routine of a custom call with the number of a function in its attribute `id`.
+/// Creates the routine of a custom call whose attribute `id` is the number of a function.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let is_typed = matches!(&operation.instruction.op, Op::CustomCall(call) if call.called.is_empty());
     let number = Attributes::new(operation.backend_config())?.get("id")?;

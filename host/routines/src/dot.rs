@@ -55,7 +55,7 @@ pub struct Product {
     pub batch: Vec<(usize, [usize; 2])>,
 }
 
-/// An element type, in the form in which arrays store its elements in memory.
+/// A Rust type that has the size and the byte layout of an array's elements in memory.
 trait Element: AnyBitPattern + NoUninit + Send + Sync + Debug {
     /// The corresponding number type of the crate `gemm`, with the same size and byte layout.
     type Number: Copy + 'static;
@@ -134,15 +134,14 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
 /// Returns the matrix product that a module's only operation computes.
 ///
 /// # Errors
-/// If the operation is not a `dot`, or if the element types of its operands and result differ. Also
-/// if, in one operand, the contracting dimensions are not adjacent or the remaining non-batch
-/// dimensions are not adjacent.
+/// If the operation is not a `dot`, if the element types of its operands and result differ, or if
+/// an operand has contracting dimensions or remaining non-batch dimensions that are not adjacent.
 pub fn product_of(module: &Module) -> Result<Product, Unsupported> {
     product(&Operation::of(module)?)
 }
 
 /// Returns the matrix product that an operation computes. In each operand, the contracting
-/// dimensions must be adjacent, and so must the remaining non-batch dimensions.
+/// dimensions must be adjacent, and the remaining non-batch dimensions must be adjacent, too.
 fn product(operation: &Operation) -> Result<Product, Unsupported> {
     let (left, right, result) = (operation.argument(0)?, operation.argument(1)?, operation.result(0)?);
     let element = left.element_type;

@@ -16,7 +16,7 @@ pub fn elements<T: AnyBitPattern>(bytes: &[u8]) -> Result<&[T], RoutineError> {
 /// Casts the bytes of a result to elements.
 ///
 /// # Errors
-/// The errors of [`elements`].
+/// If [`elements`] would fail for the same bytes.
 pub fn elements_mut<T: AnyBitPattern + NoUninit>(bytes: &mut [u8]) -> Result<&mut [T], RoutineError> {
     bytemuck::try_cast_slice_mut(bytes).map_err(|_| RoutineError::Buffer)
 }

@@ -8,7 +8,8 @@ use thiserror::Error;
 pub struct Unsupported(pub String);
 
 impl Unsupported {
-    /// Creates the error. `reason` names the unsupported feature first: `sorting tokens`.
+    /// Creates the error. `reason` begins with the name of the unsupported feature, for example
+    /// `sorting tokens`.
     pub fn new(reason: impl Into<String>) -> Unsupported {
         Unsupported(reason.into())
     }

@@ -1,5 +1,6 @@
-//! The routines of collective operations and of `partition-id`. They only describe the exchange to
-//! [`Collectives`].
+//! The routines of collective operations and of `partition-id`. The routine of a collective
+//! operation only describes the exchange of arrays. An implementation of [`Collectives`] executes
+//! this exchange.
 
 use fusebox_core::hlo::{ArrayShape, ElementType};
 

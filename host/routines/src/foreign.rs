@@ -1,5 +1,6 @@
-//! Calls of functions that the process has registered by names. The functions have no code in the
-//! program: a custom call contains the name, and the process supplies the function.
+//! Calls of functions that the process has registered by names. The program does not contain the
+//! code of these functions: a custom call contains the name of a function, and the process supplies
+//! the function.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -11,7 +12,8 @@ use crate::attributes::{Attributes, Value};
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers};
 
 /// Name of the attribute with the layouts of a call's results. A pass that makes arrays row-major
-/// adds it, if a layout is another one: a list of lists of dimensions, from minor to major.
+/// adds this attribute if the layout of a result is not row-major. The attribute holds one list per
+/// result: the result's dimensions from minor to major.
 pub const RESULT_LAYOUTS: &str = "fusebox.result_layouts";
 
 /// A call of a foreign function: its arrays and attributes.
@@ -27,7 +29,7 @@ pub struct ForeignCall {
 
 /// A function that the process has registered.
 pub trait ForeignFunction: Send + Sync {
-    /// Prepares the execution of a call. Fails with the function's message.
+    /// Prepares the execution of a call. On failure, returns the message of the foreign function.
     ///
     /// # Errors
     /// If the function refuses the call.
@@ -36,19 +38,20 @@ pub trait ForeignFunction: Send + Sync {
 
 /// A call that is ready for any number of executions.
 pub trait PreparedCall: Send + Sync {
-    /// Executes the call. All arrays are row-major, whatever the layouts of the call are. Returns
-    /// the function's message if it fails.
+    /// Executes the call. All arrays are row-major, even if the layouts in the call are different.
+    /// If the function fails, returns its message.
     ///
     /// # Errors
     /// If the function fails, or memory is short.
     fn execute(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), String>;
 }
 
-/// The functions of this process, by their names.
+/// The functions that this process has registered, by their names.
 static FUNCTIONS: RwLock<BTreeMap<String, Arc<dyn ForeignFunction>>> = RwLock::new(BTreeMap::new());
 
-/// Registers a function. Programs that are compiled or loaded afterwards can call it. A function
-/// with the same name is replaced for later programs.
+/// Registers a function. Programs that are compiled or loaded after the registration can call the
+/// function. If another function was registered with this name, later programs call the new
+/// function.
 pub fn register_foreign_function(name: &str, function: Arc<dyn ForeignFunction>) {
     FUNCTIONS.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), function);
 }
@@ -62,13 +65,14 @@ pub fn is_registered(name: &str) -> bool {
     registered(name).is_some()
 }
 
-/// The routine of a call.
+/// The routine of a call of a foreign function.
 struct Foreign {
     name: String,
     function: Arc<dyn ForeignFunction>,
     call: ForeignCall,
-    /// The prepared call, after the first execution. Compilation creates routines only to describe
-    /// them, and functions may have effects when a call is prepared.
+    /// The prepared call; `None` before the first execution. The routine does not prepare the call
+    /// earlier, because the compiler creates routines only to describe them, and the preparation
+    /// may have side effects.
     prepared: Mutex<Option<Arc<dyn PreparedCall>>>,
 }
 
@@ -114,7 +118,8 @@ fn foreign_call(operation: &Operation, operand_layouts: &[Shape]) -> Result<Fore
     })
 }
 
-/// Returns copies of shapes with these layouts, of which there are as many, or none.
+/// Returns copies of the shapes with the given layouts. `layouts` is empty or has one entry per
+/// shape.
 fn with_layouts(shapes: Vec<&ArrayShape>, layouts: Vec<Option<Layout>>) -> Result<Vec<ArrayShape>, Unsupported> {
     if !layouts.is_empty() && layouts.len() != shapes.len() {
         return Err(Unsupported::new(format!("{} layouts for {} arrays", layouts.len(), shapes.len())));

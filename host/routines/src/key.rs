@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use fusebox_core::hlo::{ElementType, FloatFormat, Specials};
 
 /// An order of the values of one type. Encodes each value as an unsigned integer, which is called
-/// the code of the value. Codes have the order of the values.
+/// the code of the value. The codes, compared as integers, have the order of the values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     /// Width of a value in bytes: 1, 2, 4 or 8.
@@ -50,7 +50,8 @@ impl Order {
 
     /// Returns the order of the values of a real type, or `None` for other types. If `is_partial`
     /// is true, floats have the order of IEEE 754 comparisons. Otherwise floats have the total
-    /// order of IEEE 754. In both cases, values are first merged.
+    /// order of IEEE 754. In both orders, zeros and NaNs are first replaced as `merged` specifies.
+    /// If `is_partial` is true, zeros of both signs are always merged.
     pub fn new(ty: ElementType, merged: MergedValues, is_partial: bool, is_descending: bool) -> Option<Order> {
         let bytes = ty.byte_size() as u32;
         if ty.is_complex() || !Order::BYTES.contains(&bytes) {
@@ -73,7 +74,7 @@ impl Order {
         Some(Order { bytes, code, is_partial })
     }
 
-    /// Returns the codes that may each encode several values with different bits.
+    /// Returns every code that may encode several values with different bits.
     pub fn shared_codes(&self) -> Vec<u64> {
         match &self.code {
             Encoding::Integer { .. } => Vec::new(),
@@ -100,8 +101,8 @@ impl Order {
         code
     }
 
-    /// Calls `put` with the index and code of each value. Returns whether, for any value, the
-    /// decoded code differs from the value.
+    /// Calls `put` with the index and code of each value. Returns whether any value differs from
+    /// the value that its code decodes to.
     #[inline]
     pub fn encode<B: Bits>(&self, values: &[B], mut put: impl FnMut(usize, B)) -> bool {
         match &self.code {
@@ -191,7 +192,7 @@ impl CodeTables {
 }
 
 /// Returns the code of a float of at most eight bits, in total order. Some types have a NaN with
-/// the bits of negative zero. This NaN gets the lowest code.
+/// the bits of negative zero, which gets the lowest code.
 fn ordered_byte(format: FloatFormat, bits: u8) -> u8 {
     let sign = format.sign_bit() as u8;
     let magnitude = bits & sign.wrapping_sub(1);
@@ -218,26 +219,26 @@ pub trait Bits:
 {
     /// No bit set.
     const ZERO: Self;
-    /// Only the highest bit set.
+    /// The number in which only the highest bit is set.
     const SIGN: Self;
 
-    /// Truncates a number to this width.
+    /// Truncates a number to the width of this type.
     fn of(bits: u64) -> Self;
 
-    /// Returns all bits set if the highest bit is set, else none.
+    /// Returns a number with all bits set if the highest bit of `self` is set, else zero.
     fn sign_mask(self) -> Self;
 
     /// Returns the low byte, as an index into a table of 256 entries.
     fn low_byte(self) -> usize;
 
-    /// Returns all bits except the highest.
+    /// Returns the number with its highest bit cleared.
     #[inline]
     fn magnitude(self) -> Self {
         self & !Self::SIGN
     }
 
-    /// Converts the bits of a float to an unsigned integer. These integers have the order of the
-    /// floats. The bits of a float consist of a sign and a magnitude.
+    /// Converts the bits of a float to an unsigned integer, so that the integers have the order of
+    /// the floats. The bits of a float consist of a sign and a magnitude.
     #[inline]
     fn ordered(self) -> Self {
         self ^ (self.sign_mask() | Self::SIGN)

@@ -24,7 +24,7 @@
 //! ```
 //!
 //! Routines split their work into parts, which threads execute. The results must not depend on the
-//! number of threads, so only the shapes determine this split.
+//! number of threads, so only the shapes determine how the work is split.
 
 #![deny(unsafe_code)]
 #![deny(missing_docs)]

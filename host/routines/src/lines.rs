@@ -14,12 +14,12 @@ const TRANSPOSED: usize = 1 << 16;
 /// The decomposition of an array into lines along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineDecomposition {
-    /// Product of the sizes of the dimensions before that dimension.
+    /// Product of the sizes of the dimensions before the lines' dimension.
     pub outer: usize,
-    /// Number of elements of a line: the size of that dimension.
+    /// Number of elements of a line: the size of the lines' dimension.
     pub length: usize,
-    /// Product of the sizes of the dimensions after that dimension. The product is also the stride
-    /// between the elements of a line.
+    /// Product of the sizes of the dimensions after the lines' dimension. The product is also the
+    /// stride between the elements of a line.
     pub inner: usize,
 }
 
@@ -49,8 +49,8 @@ impl LineDecomposition {
         self.outer * self.inner
     }
 
-    /// Whether no line has two or more elements. An operation that permutes the elements of each
-    /// line then has no effect.
+    /// Whether no line has two or more elements. If no line has two or more elements, an operation
+    /// that permutes the elements of each line has no effect.
     pub fn are_trivial(&self) -> bool {
         self.count() == 0 || self.length <= 1
     }

@@ -1,6 +1,6 @@
-//! Implements `rng` and `rng-get-and-update-state`. All such operations of an execution share one
-//! generator of random numbers. Fusebox chooses the algorithm of the generator, because HLO does
-//! not specify one.
+//! Implements `rng` and `rng-get-and-update-state`. All operations `rng` and
+//! `rng-get-and-update-state` of an execution share one generator of random numbers. Fusebox
+//! chooses the algorithm of the generator, because HLO does not specify one.
 
 use std::f64::consts::TAU;
 use std::sync::PoisonError;
@@ -24,8 +24,8 @@ struct GeneratorState {
 }
 
 /// Creates the routine of `rng`. For a uniform distribution, the operands are the lower bound and
-/// the upper bound, which is exclusive. For a normal distribution, the operands are the mean and
-/// the standard deviation.
+/// the exclusive upper bound. For a normal distribution, the operands are the mean and the standard
+/// deviation.
 pub fn numbers(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::Rng { distribution } = operation.instruction.op else {
         return Err(Unsupported::new("an rng that is none"));

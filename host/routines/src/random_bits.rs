@@ -135,7 +135,7 @@ fn threefry_words(old: &[u64], new: &mut [u64], bits: &mut [u64], workers: &dyn 
 
 /// A task that joins the two words of each block into one element of 64 bits. The crate pulp
 /// compiles this task, and the other tasks in this module, for several vector widths. `call` must
-/// be inlined, so that its code is compiled for each width.
+/// be inlined, so that pulp compiles its code for each vector width.
 struct JoinedWords<'a> {
     key: u64,
     first: u64,
@@ -214,8 +214,8 @@ impl RandomBits {
     }
 }
 
-/// Groups pairs of rows into parts. If rows are short, a part has several pairs. These pairs
-/// together have about [`PART`] blocks.
+/// Groups pairs of rows into parts. If rows are short, a part has several pairs, which together
+/// have about [`PART`] blocks.
 fn grouped<T>(pairs: Vec<PairedRows<T>>, inner: usize) -> Vec<Vec<PairedRows<T>>> {
     let count = (PART / inner).max(1);
     let mut pairs = pairs.into_iter().peekable();

@@ -27,9 +27,10 @@ pub trait Routine: Debug + Send + Sync {
     /// defined for the values of the arguments.
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError>;
 
-    /// Whether the routine must compute with subnormal numbers as IEEE defines it, although the
-    /// program flushes them to zero. Algorithms that scale numbers to the end of the range and back
-    /// need it, and so do functions that fusebox does not contain.
+    /// Whether the routine must compute with subnormal numbers as IEEE 754 defines, although the
+    /// program flushes them to zero. Algorithms that scale numbers to the end of the range of
+    /// floats and back need subnormal numbers. Functions that the process supplies may need them
+    /// too.
     fn needs_subnormals(&self) -> bool {
         false
     }
@@ -39,9 +40,9 @@ pub trait Routine: Debug + Send + Sync {
     fn describe(&self) -> String;
 }
 
-/// The compiled comparator of a sort. The comparator decides between two positions of a line, a
-/// first and a second one. The computation of the comparator has two scalar parameters per operand:
-/// the elements at the first and at the second position.
+/// The compiled comparator of a sort. The comparator compares the elements at two positions of a
+/// line. The computation of the comparator has two scalar parameters per operand: the elements at
+/// the first and at the second position.
 pub trait Comparator: Debug + Send + Sync {
     /// Returns a function that compares two positions. `lines` holds one line of each operand. All
     /// lines have equal length. The function takes two indices, and returns whether the elements at
@@ -49,8 +50,8 @@ pub trait Comparator: Debug + Send + Sync {
     fn on<'a>(&'a self, lines: &'a [&'a [u8]]) -> Box<dyn FnMut(usize, usize) -> bool + 'a>;
 }
 
-/// Objects that some routines need in addition to their operation. A program creates these objects
-/// when it is loaded.
+/// Objects that some routines need in addition to their operation. The runtime creates these
+/// objects when it loads a program.
 #[derive(Clone, Debug, Default)]
 pub struct Companions {
     /// The compiled comparator of a sort, if the comparator must be compiled.

@@ -38,7 +38,7 @@ const OPERATIONS: &[(Opcode, MakeRoutine)] = &[
 const ACCOMPANIED: &[(Opcode, MakeRoutineWith)] = &[(Opcode::Sort, sort::make)];
 
 /// Functions that create the routines of custom calls, by target. A name that ends in `*` stands
-/// for all targets with this prefix.
+/// for all targets that begin with the text before `*`.
 const CUSTOM_CALLS: &[(&str, MakeRoutine)] = &[
     // Annotations for passes that a program on a single device does not need.
     ("Sharding", identity::make),
@@ -75,14 +75,15 @@ fn unaccompanied(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported>
     make(operation)
 }
 
-/// Targets of which a registered function precedes fusebox's own. A Schur form is not unique, and
-/// the phases of its columns depend on rounding. Programs of JAX expect those of the LAPACK that
-/// JAX registers.
+/// Targets for which a function that the process has registered takes precedence over fusebox's own
+/// routine. A Schur form is not unique, and the phases of its columns depend on rounding. JAX
+/// programs expect the phases that the LAPACK functions registered by JAX compute.
 const REGISTERED_FIRST: [&str; 4] = ["lapack_sgees_ffi", "lapack_dgees_ffi", "lapack_cgees_ffi", "lapack_zgees_ffi"];
 
-/// Creates the routine of a custom call: fusebox's own, or else a call of the function that the
-/// process has registered with the target's name. For a few targets, the registered function comes
-/// first.
+/// Creates the routine of a custom call. If fusebox has no routine of its own for the target, the
+/// routine calls the function that the process has registered with the target's name. For the
+/// targets in [`REGISTERED_FIRST`], a registered function takes precedence over fusebox's own
+/// routine.
 fn custom_call(operation: &Operation, target: &str) -> Result<Box<dyn Routine>, Unsupported> {
     let own = for_target(target).map(|make| make(operation));
     match (own, foreign::is_registered(target)) {

@@ -1,10 +1,11 @@
-//! Implements `topk` and the custom call `TopK`. Both operations process lines along the last
-//! dimension. For each line, the operations return the `k` largest or smallest elements in order,
-//! and the positions of these elements. Floats are in total order. Equal elements keep their order.
+//! Implements `topk` and the custom call `TopK`. `topk` and `TopK` process lines along the last
+//! dimension. For each line, they return the `k` largest or smallest elements in order, and the
+//! positions of these elements. Floats are compared in total order. Equal elements keep their
+//! order.
 //!
 //! The routine does not sort most elements. The routine splits a line into blocks and computes the
-//! maximum of each block. The `k`-th largest of these maxima is a bound that at least `k` elements
-//! reach. So only elements that reach the bound can be among the `k` largest.
+//! maximum of each block. The `k`-th largest of the blocks' maxima is a bound that at least `k`
+//! elements reach. So only elements that reach the bound can be among the `k` largest.
 
 use fusebox_core::hlo::{ArrayShape, ElementType, Op};
 
@@ -14,9 +15,10 @@ use crate::lines::{LineDecomposition, for_each_part};
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, scratch};
 
 /// Number of elements per block. A block of this size occupies a few cache lines, and a line has
-/// few maxima.
+/// few maxima of blocks.
 const BLOCK: usize = 32;
-/// Minimum ratio of the number of blocks to `k` for which the bound saves time.
+/// Minimum ratio of the number of blocks to `k`. With a smaller ratio, computing the maxima of the
+/// blocks costs more time than it saves.
 const BLOCKS_PER_RESULT: usize = 4;
 /// Approximate number of elements per part of the work. A part has at least one whole line.
 const PART: usize = 1 << 15;
@@ -137,7 +139,8 @@ impl TopK {
         Ok(())
     }
 
-    /// Adds to `candidates` all elements that reach the `k`-th largest of the blocks' maxima.
+    /// Adds to `candidates` every element that is not smaller than the `k`-th largest of the
+    /// blocks' maxima.
     fn above_bound<B: Bits>(&self, line: &[B], maxima: &mut [B], sorted: &mut [B], candidates: &mut Vec<Candidate<B>>) {
         for (block, maximum) in line.chunks(BLOCK).zip(maxima.iter_mut()) {
             *maximum = self.maximum(block);

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use clap::{Args, ValueEnum};
 use fusebox_runtime::{Graphs, Options};
 
-/// How kernels are launched on a GPU.
+/// How the user wants the runtime to launch kernels on a GPU.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct GpuChoice {
     /// When to launch sequences of kernels together on a GPU, as CUDA graphs
@@ -23,12 +23,12 @@ pub struct GpuChoice {
 /// When sequences of kernels become graphs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum When {
-    /// Every kernel is launched by itself
+    /// Launch every kernel by itself
     Never,
-    /// From the second execution on
+    /// Launch graphs from the second execution of a program on
     #[default]
     Repeated,
-    /// From the first execution on
+    /// Launch graphs from the first execution of a program on
     Always,
 }
 

@@ -23,7 +23,7 @@ pub struct InputChoice {
     pub arrays: Option<Arc<[ArrayLiteral]>>,
 }
 
-/// Reason why there are no inputs.
+/// Reason why the inputs of a run cannot be loaded or generated.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// The file cannot be read or does not match the parameters.
@@ -58,8 +58,8 @@ pub fn load(choice: &InputChoice, parameters: &[Shape]) -> Result<Vec<Literal>, 
     }
 }
 
-/// Returns the arrays as one value per parameter. Their shapes are checked when they become the
-/// inputs of a program.
+/// Returns the arrays as one value per parameter. The runtime checks the shapes of the arrays when
+/// it executes a program with them.
 fn given(arrays: &[ArrayLiteral], parameters: &[Shape]) -> Result<Vec<Literal>, InputError> {
     let expected = parameters.iter().flat_map(Shape::leaves).filter(|leaf| leaf.as_array().is_some()).count();
     let count = || InputError::Count { expected, found: arrays.len() };
@@ -83,7 +83,7 @@ pub fn arrays(values: &[Literal]) -> Vec<ArrayLiteral> {
     values.iter().flat_map(Literal::leaves).filter_map(Literal::as_array).cloned().collect()
 }
 
-/// Maximum number of bytes of random inputs. If a module needs more, the module surely has a
+/// Maximum number of bytes of random inputs. A module that needs more bytes of inputs surely has a
 /// mistake.
 const MOST_RANDOM_BYTES: i64 = 16 << 30;
 

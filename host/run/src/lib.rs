@@ -1,5 +1,5 @@
-//! Inputs, results and messages of a run, for all programs that run executables. The program in
-//! this crate runs an executable on machines without the compiler.
+//! Loads inputs and prints results and messages, for all programs that run executables. The program
+//! in this crate runs an executable on machines without the compiler.
 
 #![forbid(unsafe_code)]
 
@@ -39,7 +39,8 @@ pub fn print_remarks(program: &LoadedExecutable) {
 /// Environment variable with the longest time, in seconds, that a device waits for other devices.
 const COLLECTIVE_SECONDS: &str = "FUSEBOX_COLLECTIVE_SECONDS";
 
-/// Returns the longest time that a device waits for others, if the environment sets it.
+/// Returns the longest time that a device waits for other devices, if an environment variable sets
+/// this time.
 ///
 /// # Errors
 /// If the variable is not a number of seconds.

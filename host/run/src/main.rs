@@ -70,8 +70,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns 2 if the command line makes no sense. All other errors are faults of a file or of the
-/// machine and return 1.
+/// Returns 2 if the error is a mistake in the command line. Returns 1 for all other errors, which
+/// are faults of a file or of the machine.
 fn exit_code(error: &(dyn Error + 'static)) -> u8 {
     if error.downcast_ref().is_some_and(WriteError::is_usage) { 2 } else { 1 }
 }

@@ -74,7 +74,8 @@ fn write_values(out: &mut dyn Write, array: &ArrayLiteral, most: usize) -> io::R
     repeat(out, "}", rank)
 }
 
-/// Returns the number of innermost dimensions that end before the element with this index.
+/// Returns the number of innermost dimensions in which the element `index` of the array has index
+/// 0.
 fn ended_dimensions(index: usize, dims: &[i64]) -> usize {
     let sizes = dims.iter().rev().scan(1usize, |size, &dim| {
         *size = size.saturating_mul(dim as usize);

@@ -12,7 +12,7 @@ use minisign_verify::{PublicKey, Signature};
 /// bytes.
 const LONGEST_TEXT: u64 = 64 << 10;
 
-/// Choice of the executables that may run.
+/// The user's choice of the executables that may run.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Trust {
     /// Only run an executable that this minisign public key has signed; FILE's signature is
@@ -37,7 +37,7 @@ pub enum StoredError {
     Unreadable {
         /// "public key" or "signature".
         what: &'static str,
-        /// The error of reading.
+        /// The error of reading the file.
         source: ReadError,
     },
     /// The file is not a key, or not a signature.
@@ -45,7 +45,7 @@ pub enum StoredError {
     Meaningless {
         /// "public key" or "signature".
         what: &'static str,
-        /// The file of the key or signature.
+        /// Path of the file of the key or signature.
         path: PathBuf,
         /// The fault of the file.
         reason: String,
@@ -69,8 +69,8 @@ pub enum StoredError {
     NoFile,
 }
 
-/// Reads an executable from a file's bytes. If a signature is required, checks it before parsing
-/// any of the bytes.
+/// Reads an executable from a file's bytes. If `trust` requires a signature, checks the signature
+/// before parsing any of the bytes.
 ///
 /// # Errors
 /// If the signature is missing or wrong, or if the bytes are not a complete executable.

@@ -1,8 +1,9 @@
 //! Prints results to standard output and errors to standard error.
 //!
-//! The reader of the output may stop early (`fusebox run m.hlo | head`). The work is then done, so
-//! the program succeeds. A full disk behind standard output is an error. Failures of writing to
-//! standard error are ignored, because there is no other place to report them.
+//! The reader of the output may stop early (`fusebox run m.hlo | head`). If the reader stops early,
+//! the program succeeds, because its work is done. A full disk behind standard output is an error.
+//! Failures of writing to standard error are ignored, because there is no other place to report
+//! them.
 
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 
@@ -68,7 +69,7 @@ impl<W: Write> Write for Harmless<W> {
 /// Prints text.
 ///
 /// # Errors
-/// The errors of [`print()`].
+/// If [`print()`] fails.
 pub fn print_text(text: &str) -> Result<(), PrintError> {
     print(|out| out.write_all(text.as_bytes()))
 }
@@ -93,8 +94,8 @@ fn harmless(text: &str) -> String {
 }
 
 fn shown(character: char) -> char {
-    /// The first of Unicode's pictures of control characters. The pictures have the same order as
-    /// the control characters.
+    /// Code point of the first of Unicode's visible symbols for control characters. The symbols
+    /// have the same order as the control characters.
     const PICTURES: u32 = 0x2400;
     match character {
         '\n' | '\t' => character,
@@ -111,7 +112,7 @@ fn shown(character: char) -> char {
 /// these instead of running.
 ///
 /// # Errors
-/// The exit code of the program.
+/// If the program must end instead of running. The error is the exit code of the program.
 pub fn arguments<A: Parser>() -> Result<A, u8> {
     A::try_parse().map_err(|answer| {
         let code = u8::try_from(answer.exit_code()).unwrap_or(2);

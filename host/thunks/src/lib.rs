@@ -20,8 +20,8 @@ use nesting::one_deeper;
 
 /// One step of an execution. A place refers to memory that holds a value.
 ///
-/// Executables in files contain thunks. So a change of the variants, of the fields or of their
-/// order changes the file format.
+/// Executables in files contain thunks. So a change of the variants or fields of `Thunk`, or of
+/// their order, changes the file format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Thunk<Place, Kernel, HostOp> {
     /// Launches a kernel.
@@ -55,13 +55,14 @@ pub enum Thunk<Place, Kernel, HostOp> {
         /// Thunks that compute the predicate.
         #[serde(deserialize_with = "one_deeper")]
         condition: Vec<Thunk<Place, Kernel, HostOp>>,
-        /// Place of the predicate, one `pred`.
+        /// Place of the predicate, which is a single `pred`.
         predicate: Place,
         /// Thunks that compute the next state of the loop.
         #[serde(deserialize_with = "one_deeper")]
         body: Vec<Thunk<Place, Kernel, HostOp>>,
-        /// Number of iterations, if it is known. The condition, which has no effects, gives the
-        /// same number and need not be executed.
+        /// Number of iterations, if it is known. If the number is known, the condition need not be
+        /// executed: it has no side effects, and would end the loop after the same number of
+        /// iterations.
         iterations: Option<u64>,
     },
     /// Executes one branch.
@@ -112,7 +113,7 @@ impl<Place, Kernel, HostOp> Thunk<Place, Kernel, HostOp> {
     }
 
     /// Converts the places, kernels and host operations of this thunk and of nested thunks. Returns
-    /// `None` if one of the conversions does.
+    /// `None` if one of the conversions returns `None`.
     pub fn try_map<P, K, H>(
         &self,
         to_place: &impl Fn(&Place) -> Option<P>,
@@ -160,8 +161,8 @@ pub fn all<P, K, H>(thunks: &[Thunk<P, K, H>]) -> impl Iterator<Item = &Thunk<P,
     })
 }
 
-/// Calls `f` for all thunks, including nested ones. If `f` replaces a thunk, the new thunk's nested
-/// thunks follow.
+/// Calls `f` for all thunks, including nested ones. If `f` replaces a thunk, the walk continues
+/// with the nested thunks of the new thunk.
 pub fn for_all<P, K, H>(thunks: &mut [Thunk<P, K, H>], f: &mut dyn FnMut(&mut Thunk<P, K, H>)) {
     for thunk in thunks {
         f(thunk);

@@ -1,7 +1,8 @@
 //! Limits the nesting depth of the thunks and tuples of an executable.
 //!
 //! The functions that read, check, run or drop thunks and tuples are recursive. A file may contain
-//! any nesting depth, which could overflow the stack. So the decoder counts the levels.
+//! any nesting depth, which could overflow the stack. Therefore the decoder counts the nesting
+//! levels.
 
 use std::cell::Cell;
 

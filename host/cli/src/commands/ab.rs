@@ -44,7 +44,7 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
     }
 }
 
-/// Describes the wrong results in a report.
+/// Returns one error text for each wrong result that a report contains.
 fn wrong(report: &ComparisonReport) -> Vec<String> {
     let faults = |comparison: &Comparison| -> Vec<String> {
         let name = &comparison.name;

@@ -61,7 +61,7 @@ pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
     })?)
 }
 
-/// Whether a shell that gets only the name of this program would find this file.
+/// Whether a shell that searches `PATH` for the name of `program` would find this file.
 fn is_in_path(program: &Path) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let files = std::env::split_paths(&path).filter_map(|folder| folder.join(program.file_name()?).canonicalize().ok());

@@ -39,7 +39,8 @@ pub struct FusionCase {
     /// Text in the form that `fusebox run` reads.
     pub text: String,
     pub inputs: Vec<ArrayLiteral>,
-    /// Whether a kernel can compute the fusion. If not, every emitter must decline the fusion.
+    /// Whether a kernel can compute the fusion. If no kernel can compute the fusion, every emitter
+    /// must decline it.
     pub is_possible: bool,
     pub closeness: Closeness,
     expected: OnceLock<Result<Literal, Failure>>,
@@ -67,7 +68,8 @@ impl FusionCase {
         FusionCase::with_small_integers(fusion.name.clone(), fusion.text.clone())
     }
 
-    /// Returns all typical fusions, each in all sizes. A fusion that is invalid HLO is an error.
+    /// Returns all typical fusions, each in all sizes. If a fusion is invalid HLO, the iterator
+    /// returns an error for it.
     pub fn typical() -> impl Iterator<Item = Result<FusionCase, UncheckedFusion>> {
         let all = TYPICAL.iter().flat_map(|fusion| SIZES.map(|size| (fusion, size)));
         all.map(|((name, body), size)| sized(name, body, size))
@@ -101,8 +103,8 @@ impl FusionCase {
         self.expected.get_or_init(|| interpreted(&self.text, &self.inputs)).as_ref().map_err(Failure::clone)
     }
 
-    /// Returns a case with another fusion. The inputs are small integers. Returns `None` if the
-    /// interpreter cannot evaluate the other fusion.
+    /// Returns a copy of the case with the fusion `text`. The inputs are small integers. Returns
+    /// `None` if the interpreter cannot evaluate the fusion `text`.
     pub fn with_text(&self, text: String) -> Option<FusionCase> {
         let inputs = inputs(&text, small_integers).ok()?;
         let expected = Ok(interpreted(&text, &inputs).ok()?).into();

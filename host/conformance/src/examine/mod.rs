@@ -34,15 +34,15 @@ pub use trial::{Promise, TestedTarget};
 use case::FusionCase;
 use trial::{BrokenPromise, TestedEmitter, TrialError};
 
-/// Number of fusions with a fault after which the examination ends.
+/// Number of faults, counted per fusion and target, after which the examination ends.
 const MOST_FAILURES: usize = 20;
 /// Number of lost emitter processes after which the examination ends. A process is lost if it died
-/// or exceeded its time limit. The number is small because each lost process may have used the
+/// or exceeded its time limit. This maximum is small because each lost process may have used its
 /// whole time limit.
 const MOST_LOSSES: usize = 3;
 
-/// Total time of failing fusions after which the examination ends. Such a limit is needed because
-/// an endless kernel takes seconds to fail.
+/// Total time of failing fusions after which the examination ends. The total time is limited
+/// because a kernel that never ends takes seconds to fail.
 const MOST_LOST_TIME: Duration = Duration::from_secs(20);
 
 /// The fusions with which an emitter is examined.
@@ -53,10 +53,10 @@ pub struct ExaminationSettings {
     pub seeds: Range<u64>,
     /// Whether typical and impossible fusions are tried before the random fusions.
     pub of_programs: bool,
-    /// Fusions of modules. The emitter is examined with these fusions before all other fusions.
+    /// Fusions of modules. The examination tries the fusions of modules before all other fusions.
     pub of_modules: Vec<ModuleFusion>,
-    /// Driver that executes the PTX of kernels. Without it, kernels for NVIDIA GPUs are only
-    /// compiled.
+    /// Driver that executes the PTX of kernels. Without a driver, kernels for NVIDIA GPUs are
+    /// compiled but not executed.
     pub driver: Option<Arc<SoftwareDriver>>,
 }
 
@@ -78,8 +78,8 @@ struct Examination<'e> {
     lost_time: Duration,
 }
 
-/// Examines the emitter with this number in the registry. The emitter has no competitors, so it
-/// builds every fusion that it accepts.
+/// Examines the emitter with this number in the registry. No other emitter competes, so the
+/// examined emitter builds every fusion that it accepts.
 pub fn examine(
     registry: &Registry,
     number: usize,
@@ -120,9 +120,9 @@ pub fn examine(
 }
 
 impl Examination<'_> {
-    /// Tries a fusion on all targets. After a fault, only tries NVIDIA GPUs, if a driver executes
-    /// their kernels: it names the instruction of the kernel's PTX. A fault on one target usually
-    /// occurs on the next target too.
+    /// Tries a fusion on all targets. After a fault, skips the remaining targets, because a fault
+    /// on one target usually occurs on the next target too. If there is a software driver, still
+    /// tries NVIDIA GPUs, because the driver names the PTX instruction that causes the fault.
     fn try_case(&mut self, case: &FusionCase) {
         let begin = Instant::now();
         let (mut taken, mut has_failed) = (false, false);

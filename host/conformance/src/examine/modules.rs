@@ -17,12 +17,11 @@ use crate::Failure;
 /// Largest work of a fusion, as a number of additions. The interpreter needs some seconds for this
 /// work, and the simulator needs tens of seconds.
 const MOST_ADDITIONS: f64 = 2e7;
-/// Largest number of reasons in an error message. The error is reported if an emitter accepts no
-/// fusion.
+/// Largest number of reasons in the error message that an emitter accepts no fusion.
 const MOST_REASONS: usize = 3;
 
 /// Returns the fusions of a module that an emitter accepts on at least one target. `number` is the
-/// number of the emitter in the registry. Returns equal fusions only once.
+/// number of the emitter in the registry. If several fusions are equal, returns only one of them.
 ///
 /// # Errors
 /// If the module cannot be compiled with the emitter, if the emitter accepts no fusion, or if a

@@ -9,7 +9,7 @@ use fusebox_workshop::driver::{DriverError, SoftwareDriver};
 use crate::Failure;
 use crate::compiler::parsed;
 
-/// The reason why there is no result.
+/// Reason why a run on the software driver has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverRunError {
     /// The driver failed, or reported a fault of a kernel.
@@ -21,7 +21,7 @@ pub enum DriverRunError {
     /// The inputs cannot be written.
     #[error(transparent)]
     Inputs(#[from] fusebox_files::WriteError),
-    /// There is no folder for the files.
+    /// The folder for inputs and results cannot be created.
     #[error("a folder for inputs and results: {0}")]
     Folder(#[from] std::io::Error),
     /// The fusion cannot be parsed.
@@ -29,8 +29,8 @@ pub enum DriverRunError {
     Fusion(#[from] Failure),
 }
 
-/// Runs the executable of a fusion once, with these inputs. `text` is the fusion, whose root has
-/// the shape of the result. Returns the result.
+/// Runs the executable of a fusion once, with these inputs. `text` is the text of the fusion. The
+/// root of the fusion has the shape of the result. Returns the result.
 ///
 /// # Errors
 /// If the driver reports a fault, or a file cannot be read or written.

@@ -37,7 +37,7 @@ pub struct ExaminationReport {
     pub ended_early: bool,
     /// The findings, one for each pair of a broken promise and a target.
     pub findings: Vec<Finding>,
-    /// The fusions for which there is no right result to compare with.
+    /// The fusions that could not be checked, because their right result is unknown.
     pub unchecked: Vec<UncheckedFusion>,
 }
 
@@ -49,7 +49,7 @@ pub struct CheckCounts {
     /// Number of plans checked.
     pub plans: usize,
     /// Number of kernels that were compiled. Kernels for NVIDIA GPUs were run only if there was a
-    /// software driver, all others were.
+    /// software driver. Kernels for other targets were always run.
     pub kernels: usize,
 }
 
@@ -62,7 +62,7 @@ pub struct Finding {
     pub count: usize,
     /// Name of the fusion that was shrunk.
     pub fusion: String,
-    /// Seed of this fusion, if the fusion is random.
+    /// Seed of the fusion that was shrunk, if that fusion is random.
     pub seed: Option<u64>,
     /// Description of the fault that occurs with the shrunk fusion.
     pub words: String,
@@ -137,7 +137,8 @@ impl ExaminationReport {
         writeln!(out, "\n{}", self.verdict())
     }
 
-    /// Whether the emitter may conform, because the only fault is that some fusions are unchecked.
+    /// Whether the examination is undecided: the emitter broke no promise, but some fusions could
+    /// not be checked.
     pub fn is_undecided(&self) -> bool {
         self.findings.is_empty() && !self.unchecked.is_empty()
     }

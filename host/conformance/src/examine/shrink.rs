@@ -37,8 +37,8 @@ pub fn smaller(
     }
 }
 
-/// Tries a case. If the emitter breaks the same promise for this case, returns the case and the
-/// fault.
+/// Tries a case. If the emitter breaks the promise of `fault` for the case too, returns the case
+/// and the new fault.
 fn fails(
     subject: &TestedEmitter,
     case: &FusionCase,
@@ -50,7 +50,8 @@ fn fails(
 }
 
 /// Applies each possible shrinking step to the fusion, and returns the resulting fusions. There are
-/// three kinds of steps. Among the steps of one kind, the step that removes most comes first.
+/// three kinds of shrinking steps. Among the steps of one kind, the step that removes most comes
+/// first.
 fn candidates(module: &Module) -> Vec<Module> {
     let Some(fused) = module.computations.last() else { return Vec::new() };
     let with = |computation: Computation| {

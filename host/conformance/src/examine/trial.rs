@@ -21,8 +21,9 @@ use crate::literals::{Closeness, difference};
 use crate::plans::{PlanError, parsed, planned};
 use crate::{Compiler, Failure, Machine};
 
-/// Largest number of alternative configurations to run. The kernel of the default configuration is
-/// always run too. Each kernel takes as long as the default kernel.
+/// Largest number of alternative configurations to run. The trial also runs the kernel of the
+/// default configuration. The kernel of an alternative configuration takes as long to check as the
+/// default kernel.
 const MOST_OTHERS: usize = 2;
 
 /// A promise that an emitter makes when it accepts a fusion.
@@ -80,7 +81,8 @@ pub struct BrokenPromise {
 pub enum TrialError {
     /// The emitter broke a promise.
     Broken(BrokenPromise),
-    /// There is no right result of the fusion, because it cannot be parsed or interpreted.
+    /// The right result of the fusion is unknown, because the fusion cannot be parsed or
+    /// interpreted.
     Unknown(Failure),
 }
 
@@ -100,13 +102,13 @@ impl BrokenPromise {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestedTarget {
-    /// The cpu. Kernels are first simulated, and the simulator checks every access before it
-    /// happens. Then the kernels are run.
+    /// The cpu. The simulator first runs the kernels, and checks every memory access before the
+    /// access happens. Then the cpu itself runs the kernels.
     Cpu,
     /// A GPU that the simulator simulates.
     Simt,
-    /// NVIDIA GPUs. Kernels are compiled to PTX and assembled by NVIDIA's assembler. If there is a
-    /// software driver, it executes the PTX.
+    /// NVIDIA GPUs. Kernels are compiled to PTX and assembled by NVIDIA's assembler. The software
+    /// driver, if there is one, executes the PTX.
     Nvidia,
 }
 
@@ -143,7 +145,7 @@ pub struct TestedEmitter {
 }
 
 impl TestedEmitter {
-    /// Creates a subject for the emitter with this number in the registry.
+    /// Creates a `TestedEmitter` for the emitter that has the number `number` in the registry.
     pub fn new(registry: &Registry, number: usize, driver: Option<Arc<SoftwareDriver>>) -> TestedEmitter {
         let has_assembler = ptxas::assembler().is_ok();
         let compiler = Compiler::of(registry.clone(), Vec::new());
@@ -263,8 +265,8 @@ impl TestedEmitter {
     }
 
     /// Runs the kernels of the default configuration and of a few other configurations. Returns the
-    /// number of kernels. This number is 0 if passes change the fusion so much that the emitter
-    /// declines it.
+    /// number of kernels. The number of kernels is 0 if passes change the fusion so much that the
+    /// emitter declines it.
     fn runs(&self, case: &FusionCase, configurations: &[Configuration], trial: &RunSetup) -> Result<usize, TrialError> {
         let mut kernels = 0;
         for knobs in drawn(case, configurations) {
@@ -281,7 +283,7 @@ impl TestedEmitter {
         Ok(kernels)
     }
 
-    /// Compiles and runs the fusion with these knobs. Returns the number of kernels that the
+    /// Compiles and runs the fusion with the knobs `knobs`. Returns the number of kernels that the
     /// emitter built.
     fn run(&self, case: &FusionCase, knobs: &Configuration, trial: &RunSetup) -> Result<usize, TrialError> {
         let compiled = self.in_charge(knobs).compile(&case.text, &trial.machine, Phase::Run);
@@ -323,7 +325,7 @@ impl TestedEmitter {
     }
 
     /// Returns a compiler in which the emitter under test builds all fusions that it accepts. The
-    /// emitter uses these knobs.
+    /// emitter plans with the knobs `knobs`.
     fn in_charge(&self, knobs: &Configuration) -> Compiler {
         let registry = self.compiler.registry();
         let kinds = registry.emitters().iter().map(|emitter| emitter.descriptor().kind.clone());
@@ -336,7 +338,7 @@ impl TestedEmitter {
 }
 
 /// Returns the default configuration and a few other configurations. The text of the fusion
-/// determines the choice of these other configurations.
+/// determines which other configurations are returned.
 fn drawn(case: &FusionCase, configurations: &[Configuration]) -> Vec<Configuration> {
     let others = configurations.get(1..).unwrap_or_default();
     let seed = case.text.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));

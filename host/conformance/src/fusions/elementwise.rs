@@ -13,7 +13,8 @@ impl Graph {
         (0..steps).fold(value, |value, _| self.elementwise(&value))
     }
 
-    /// Applies one elementwise operation. The shape does not change.
+    /// Applies one elementwise operation. The dimensions do not change, but the element type may
+    /// change.
     pub fn elementwise(&mut self, x: &Value) -> Value {
         match self.chance.below(10) {
             0 => self.unary(x),
@@ -96,8 +97,8 @@ impl Graph {
     }
 
     /// Broadcasts a smaller array to the dimensions of a value, for example along the value's rows
-    /// or columns. Then combines the value with another value. The other value is often this
-    /// broadcast.
+    /// or columns. Then combines the value with a second value of the same shape, which is often
+    /// the broadcast array.
     fn with_broadcast(&mut self, x: &Value) -> Value {
         let kept: Vec<usize> = (0..x.rank()).filter(|_| self.chance.once_in(2)).collect();
         let dims: Vec<i64> = kept.iter().map(|&d| x.dims[d]).collect();

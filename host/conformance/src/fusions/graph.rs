@@ -81,8 +81,8 @@ impl Graph {
         self.push(ty, &[], bound, &format!("constant({value})"))
     }
 
-    /// Adds a parameter. The elements of the parameter are in `range`. If there is no range, they
-    /// are small integers.
+    /// Adds a parameter. The elements of the parameter are in `range`. If there is no range, the
+    /// elements are small integers.
     pub fn parameter_within(&mut self, ty: ElementType, dims: &[i64], range: Option<(i64, i64)>) -> Value {
         let number = self.parameters.len();
         let literal = types::filled(ty, dims, range, &mut self.chance);

@@ -5,7 +5,7 @@
 //! Heroes are reductions, transposes, concatenations, slices, updates, pads, gathers, scatters, ….
 //! A fusion may have odd sizes, dimensions of size 1, and types of 4 to 64 bits. Elements are small
 //! integers, and the operations are such that no result depends on the order of summation.
-//! Therefore tests can require equal results.
+//! Therefore tests can require that the results equal those of the interpreter.
 
 mod chance;
 mod combining;

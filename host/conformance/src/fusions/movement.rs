@@ -5,8 +5,8 @@ use fusebox_core::hlo::ElementType;
 use super::graph::{Graph, MOST_ELEMENTS, Value, list};
 
 impl Graph {
-    /// Adds a reshape to new dimensions. Each dimension is a prime factor of the number of
-    /// elements, or a product of prime factors.
+    /// Adds a reshape to new dimensions. The size of each new dimension is 1, a prime factor of the
+    /// number of elements, or a product of such prime factors.
     pub fn reshape(&mut self, x: &Value) -> Value {
         let mut rest = x.count();
         let mut dims: Vec<i64> = Vec::new();

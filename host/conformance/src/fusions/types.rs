@@ -33,9 +33,9 @@ pub fn any(chance: &mut Chance) -> ElementType {
     found.map_or(ElementType::F32, |(ty, _)| *ty)
 }
 
-/// Returns a limit on the magnitude of elements. Up to this limit, sums and products of whole
-/// numbers do not depend on the order of operations. Integer types wrap around, so they need no
-/// limit. Four-bit integers are an exception, because they are computed in eight bits.
+/// Returns a limit on the magnitude of elements. Sums and products of whole numbers up to the limit
+/// do not depend on the order of operations. Integer types wrap around, so they need no limit.
+/// Four-bit integers do need a limit, because they are computed in eight bits.
 pub fn order_free_up_to(ty: ElementType) -> f64 {
     match ty {
         ElementType::S4 => 7.0,

@@ -100,9 +100,9 @@ fn remainder<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     by_zero.select(x, rest)
 }
 
-/// Shifts. If the amount is the width or more, the result is 0. The amount is clamped because LLVM
-/// 22 turns `select(y < 64, x << y, 0)` into the shift instruction of PTX. This instruction also
-/// clamps the amount, but keeps only the amount's lower 32 bits.
+/// Shifts. If the shift amount is at least the width in bits, the result is 0. The amount is
+/// clamped because LLVM 22 turns `select(y < 64, x << y, 0)` into the shift instruction of PTX.
+/// PTX's shift instruction also clamps the amount, but reads only the amount's lower 32 bits.
 fn shifted<'f>(x: Term<'f>, y: Term<'f>, shift: impl FnOnce(Term<'f>, Term<'f>) -> Term<'f>) -> Term<'f> {
     let most = i64::from(y.scalar().bits()) - 1;
     let inside = y.cmpi(IntPredicate::Ule, most);
@@ -117,8 +117,9 @@ fn multiply_high<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     (x * y).shrui(i64::from(bits)).trunci(Scalar::Int(bits))
 }
 
-/// Computes the power by repeated squaring, in one step per bit of the exponent. A negative
-/// exponent gives the integer part of the reciprocal: 1 for 1, ±1 for -1, else 0.
+/// Computes the power by repeated squaring, in one step per bit of the exponent. If the exponent is
+/// negative, the result is the integer part of the reciprocal: 1 for base 1, ±1 for base -1, and 0
+/// for any other base.
 fn power<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (mut result, mut base) = (x.integer(1), x);
     // Unrolled, because a loop here would prevent vectorising the loop around it.

@@ -10,8 +10,8 @@ pub fn reinterpret(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> 
     if from == to { x } else { from_bits(to, to_bits(from, x)) }
 }
 
-/// Returns the bits of a value as an integer of its width. The real part of a complex number is in
-/// the low bits.
+/// Returns the bits of a value as an integer of the value's width. The real part of a complex
+/// number is in the low bits.
 fn to_bits(from: ElementType, x: Term<'_>) -> Term<'_> {
     match from {
         ElementType::Pred => x.extui(Scalar::I8),
@@ -86,8 +86,8 @@ fn limit_exponent(bits: Term<'_>, exponent: u32, mantissa: u32, target: u32) -> 
     too_small.select(sign, too_large.select(infinity, bits))
 }
 
-/// Returns one part of a value, as type `to`. `part` is the part's number, counted from the low
-/// bits, and has type `index`.
+/// Splits the bits of a value into parts of type `to`, and returns one part. `part` is the part's
+/// number, counted from the low bits, and has type `index`.
 pub fn part<'f>(from: ElementType, to: ElementType, x: Term<'f>, part: Term<'f>) -> Term<'f> {
     let bits = to_bits(from, x);
     let (wide, width) = (Scalar::Int(from.stored_bits()), to.stored_bits());

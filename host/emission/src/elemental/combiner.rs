@@ -33,10 +33,10 @@ pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<f
 /// Whether LLVM may regroup sums, products, maxima and minima.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Regrouping {
-    /// LLVM must compute these operations as written.
+    /// LLVM must compute sums, products, maxima and minima in the order in which they are written.
     Forbidden,
-    /// LLVM may regroup these operations, because HLO does not specify the order in which elements
-    /// are combined.
+    /// LLVM may regroup sums, products, maxima and minima, because HLO does not specify the order
+    /// in which elements are combined.
     Allowed,
 }
 
@@ -115,8 +115,8 @@ fn in_words(error: EmissionError) -> String {
     error.to_string()
 }
 
-/// Returns the leaves of value `number`. `leaves` contains the leaves of several values of these
-/// shapes, in order.
+/// Returns the leaves of value `number`. `leaves` contains, in order, the leaves of all values.
+/// `shapes` are the shapes of the values.
 fn part<'a>(mut shapes: impl Iterator<Item = &'a Shape>, number: i64, leaves: &[Value]) -> Option<Vec<Value>> {
     let number = usize::try_from(number).ok()?;
     let start = shapes.by_ref().take(number).map(|shape| shape.leaves().len()).sum::<usize>();

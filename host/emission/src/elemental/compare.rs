@@ -55,7 +55,7 @@ fn float_predicate(direction: Comparison) -> FloatPredicate {
 }
 
 /// Maps the bits of a float to an integer, so that the order of the integers is -NaN < -inf < … <
-/// -0 < +0 < … < +NaN. The integer is signed, unless the type has no sign.
+/// -0 < +0 < … < +NaN. The integer is signed if the float type has a sign.
 fn ordered_bits(ty: ElementType, x: Term<'_>) -> Term<'_> {
     let bits = x.to_bits();
     if ty == ElementType::F8E8M0FNU {
@@ -73,8 +73,8 @@ fn ordered_bits(ty: ElementType, x: Term<'_>) -> Term<'_> {
     (negative & is_number).select(smallest - bits, bits)
 }
 
-/// Compares complex numbers. For equality, compares both parts. For an order, compares the real
-/// parts first, then the imaginary parts.
+/// Compares complex numbers. A test for equality compares both parts. A test for an order compares
+/// the real parts first, then the imaginary parts.
 fn complex<'f>(direction: Comparison, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (xr, yr, xi, yi) = (x.re(), y.re(), x.im(), y.im());
     let strict = match direction {

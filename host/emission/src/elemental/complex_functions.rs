@@ -129,9 +129,9 @@ fn hyperbolic(x: Term<'_>) -> SinCos<'_> {
     SinCos { sin: x.sinh(), cos: x.cosh() }
 }
 
-/// Returns a number whose hyperbolic functions do not overflow, and the factor by which these
-/// functions are then too small. Beyond 40, sinh and cosh are `e^|x| / 2`, so a part of `x` can
-/// become a factor.
+/// Reduces `x` so that sinh and cosh do not overflow. Returns the reduced number, and the factor by
+/// which sinh and cosh of this number are too small. If `|x|` exceeds 40, the magnitude of sinh and
+/// cosh is `e^|x| / 2`, so subtracting a constant from `|x|` divides it by a constant factor.
 fn without_overflow(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     let size = x.absf();
     let large = size.gt(700.0);
@@ -149,8 +149,8 @@ pub fn cos(x: ComplexPair<'_>) -> ComplexPair<'_> {
     cosh(times_i(x))
 }
 
-/// Computes `sinh re cos im + i cosh re sin im`. On the axes, the part of `x` that is 0 is returned
-/// unchanged.
+/// Computes `sinh re cos im + i cosh re sin im`. If a part of `x` is 0, the same part of the result
+/// is this zero.
 pub fn sinh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let (reduced, factor) = without_overflow(x.re);
     let (h, t) = (hyperbolic(reduced), circular(x.im));

@@ -5,8 +5,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use fusebox_core::builder::{Scalar, Term};
 use fusebox_core::hlo::ElementType;
 
-/// A complex number as two parts of the same float type. Products are `(ac - bd) + (ad + bc)i` in
-/// that type. Quotients are scaled.
+/// A complex number as two parts of the same float type. Products are computed as
+/// `(ac - bd) + (ad + bc)i` in the type of the parts. Quotients are scaled.
 #[derive(Clone, Copy)]
 pub struct ComplexPair<'f> {
     pub re: Term<'f>,

@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::writer::{FunctionWriter, LoopForm, SiteOperands};
 
 /// Writes a `dot` or `convolution`. The operands are the left and the right side of the dot, or the
-/// input and the kernel of the convolution. The recipe's branch guards the reads of a convolution.
-/// There are no operands if there are no elements to contract, or if the kernel never overlaps the
-/// input.
+/// input and the kernel of the convolution. In a convolution, the recipe's branch guards the reads
+/// of elements that may be out of bounds. `reads` has no operands if there are no elements to
+/// contract, or if the convolution's kernel never overlaps the input.
 pub fn sum_of_products(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let result = writer.partition.array(reads.id)?.element_type;
     let sum_type = accumulator(writer.partition, reads.id)?;

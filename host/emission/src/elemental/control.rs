@@ -28,7 +28,8 @@ pub fn repeat(
 
 /// Writes a `conditional` with results of these types. `branch` writes the branch that has a given
 /// number. The predicate `true` selects the first of two branches. An integer selects the branch
-/// with this number. If there is no branch with this number, the integer selects the last branch.
+/// that has the integer as its number. If no branch has this number, the integer selects the last
+/// branch.
 pub fn choose(
     b: &mut FunctionBuilder,
     selector: Value,

@@ -24,7 +24,7 @@ pub fn convert(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
 }
 
 /// Converts a complex number. If `to` is complex, converts both parts. If `to` is `pred`, tests
-/// whether the number is not 0. Otherwise converts only the real part.
+/// whether the number is not 0. If `to` is any other type, converts only the real part.
 fn from_complex(part: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
     let (re, im) = (x.re(), x.im());
     if to.is_complex() {

@@ -34,7 +34,8 @@ pub fn float_to_float(to: ElementType, x: Term<'_>) -> Term<'_> {
     }
 }
 
-/// Applies `compute` to the operands. Computes in `f32` and rounds the result if `ty` is narrow.
+/// Applies `compute` to the operands. If `ty` is a float narrower than `f32`, computes in `f32` and
+/// rounds the result.
 pub fn widened<'f, const N: usize>(
     ty: ElementType,
     operands: [Term<'f>; N],

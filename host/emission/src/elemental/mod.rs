@@ -1,8 +1,8 @@
 //! Writes every HLO operation as operations on scalars.
 //!
 //! `emit` writes the code of one instruction at its site from the values of its operands. Each file
-//! here holds one family of operations. Arithmetic on floats narrower than `f32` uses `f32` and
-//! rounds once per HLO operation.
+//! of this folder implements one family of operations. Arithmetic on floats narrower than `f32`
+//! uses `f32` and rounds once per HLO operation.
 
 mod binary;
 mod bits;
@@ -35,7 +35,8 @@ use combiner::Regrouping;
 pub use combiner::combiner_function;
 pub use constant::MAX_CONSTANT_ELEMENTS;
 
-/// Writes an instruction at its site. Returns its values.
+/// Writes the code of an instruction into the scope in which the instruction is computed. Returns
+/// its values.
 pub fn emit(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let SiteOperands { id, recipe, operands } = *reads;
     let instruction = writer.partition.instruction(id);

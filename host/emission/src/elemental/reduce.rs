@@ -10,9 +10,9 @@ use super::state::widened_element;
 use crate::error::Result;
 use crate::writer::{FunctionWriter, LoopForm, SiteOperands};
 
-/// Writes a `reduce` or `reduce-window`. The operands are the elements, followed by the initial
-/// values. The elements are missing if there is nothing to reduce. The recipe's branch guards the
-/// reads of window elements that may be out of bounds.
+/// Writes a `reduce` or `reduce-window`. `reads` contains the elements to reduce, followed by the
+/// initial values. The elements are missing if there is nothing to reduce. The recipe's branch
+/// guards the reads of window elements that may be out of bounds.
 pub fn reduce(
     writer: &mut FunctionWriter<'_, '_>,
     reads: &SiteOperands<'_>,

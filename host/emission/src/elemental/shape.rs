@@ -56,8 +56,8 @@ fn side(
     values.map(|_| region)
 }
 
-/// Writes a `pad`. The reads are the operand and the padding value. The operand is missing if no
-/// index reads it.
+/// Writes a `pad`. `reads` contains the operand's value and the padding value. The operand's value
+/// is missing if no index reads the operand.
 pub fn pad(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let SiteOperands { recipe, operands, .. } = reads;
     let branch = &recipe.branches[0];
@@ -68,8 +68,8 @@ pub fn pad(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Res
     }
 }
 
-/// Writes a `dynamic-update-slice`. The reads are the update and the operand. The update or the
-/// operand is missing if no index reads it.
+/// Writes a `dynamic-update-slice`. `reads` contains the values of the update and of the operand.
+/// The value of the update or of the operand is missing if no index reads it.
 pub fn dynamic_update_slice(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let ([update, operand], [inside, outside]) = (reads.operands, reads.recipe.branches.as_slice()) else {
         return Ok(reads.operands.first().cloned().unwrap_or_default());

@@ -31,7 +31,8 @@ pub fn accumulator(partition: &Partition<'_>, id: InstrId) -> Result<ElementType
 }
 
 /// Returns the types of the values that the loop of a reduction carries. For plain sums, products
-/// and extrema of narrow floats, this type is `f32`, so that the reduction rounds once.
+/// and extrema of narrow floats, the loop carries an `f32` value, so that the reduction rounds
+/// once.
 fn of_reduction(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId) -> Vec<Type> {
     match widened_element(partition, id, to_apply) {
         Some(element) => vec![Type::of_element(computed_in(element))],
@@ -39,7 +40,7 @@ fn of_reduction(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId)
     }
 }
 
-/// Returns the element type of a reduction if the reduction computes in `f32` instead.
+/// If a reduction of narrow floats computes in `f32`, returns the reduction's element type.
 pub fn widened_element(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId) -> Option<ElementType> {
     let element = partition.instruction(id).shape.as_array()?.element_type;
     (is_narrow(element) && combiner::single_operation(partition.module, to_apply).is_some()).then_some(element)

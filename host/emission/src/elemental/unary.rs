@@ -1,8 +1,8 @@
 //! Operations of one operand.
 //!
-//! Most operations on complex numbers are computed on `f64` parts, also for `c64`. Intermediate
-//! values then neither overflow nor underflow, and cancellation loses no digits of the rounded
-//! result.
+//! Most operations on complex numbers are computed on `f64` parts, also for `c64`. With `f64`
+//! parts, the intermediate values of a `c64` operation neither overflow nor underflow, and
+//! cancellation loses no digits of the rounded result.
 
 use std::ops::Neg;
 
@@ -98,7 +98,8 @@ fn logistic(x: Term<'_>) -> Term<'_> {
     x.lt(0.0).select(e, x.number(1.0)) / (1.0 + e)
 }
 
-/// Computes the sign. NaN and zeros are unchanged. Other values become 1 with their sign.
+/// Computes the sign. The function returns NaN and zeros unchanged. For any other value, it returns
+/// 1 with the sign of the value.
 fn float_sign(x: Term<'_>) -> Term<'_> {
     let unit = x.number(1.0).copysign(x);
     x.cmpf(FloatPredicate::One, 0.0).select(unit, x)
@@ -126,7 +127,7 @@ fn integer(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String
 }
 
 /// Counts bits. Integers narrower than 32 bits are extended to 32 bits, for which there is an
-/// instruction. The count is then too large by `extra`, which is subtracted.
+/// instruction. The count of an extended integer is too large by `extra`, which the code subtracts.
 fn counted<'f>(x: Term<'f>, extra: i64, count: impl FnOnce(Term<'f>) -> Term<'f>) -> Term<'f> {
     if x.scalar().bits() >= 32 {
         return count(x);

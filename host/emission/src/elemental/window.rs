@@ -9,11 +9,12 @@ use crate::error::Result;
 use crate::partition::Recipe;
 use crate::writer::{FunctionWriter, LoopForm, SiteOperands};
 
-/// Finds, for every window that may cover the element, which element the window selects. If the
-/// window selects this element, combines the window's source value with the result.
+/// For every window that may cover the element to compute, finds which element the window selects.
+/// If the window selects the element to compute, combines the window's source value with the
+/// result.
 ///
-/// The reads are the candidate (an element of a window), the window's source value and the initial
-/// value. The candidate and the source value are missing if no window covers any element.
+/// `reads` contains the candidate (an element of a window), the window's source value and the
+/// initial value. The candidate and the source value are missing if no window covers any element.
 pub fn select_and_scatter(
     writer: &mut FunctionWriter<'_, '_>,
     reads: &SiteOperands<'_>,

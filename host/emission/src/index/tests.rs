@@ -55,8 +55,9 @@ fn expressions_stay_small_and_right() {
     }
 }
 
-/// Simplification rules that inspect operands repeat a part of the operands in every map. In a long
-/// chain, each composed map would take more operations than the one before, up to a bound.
+/// Simplification rules that inspect the operands of a map copy a part of the operands into the
+/// map. In a long chain of maps, each composed map would need more operations than the previous
+/// map, up to a bound.
 #[test]
 fn maps_in_a_long_row_are_not_put_together() {
     const STEPS: u32 = 200;

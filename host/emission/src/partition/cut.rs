@@ -6,12 +6,13 @@
 //!                                              per function: scopes, results
 //! ```
 //!
-//! An instruction belongs to exactly one function. The instruction joins the function of its users
-//! under two conditions. All users read the instruction at the same index, from scopes of this
-//! function. One scope can compute the value for all users. Otherwise the instruction starts a
-//! separate function, which the users call. A *scope* is a region of a function where values are
-//! available: the function's body, the body of a loop, a branch. Constants, iotas, parameters, and
-//! broadcasts of scalar constants or parameters have no site: every reader writes them inline.
+//! An instruction belongs to exactly one function. An instruction joins the function of its users
+//! if two conditions hold: all users read the instruction at the same index from scopes of this
+//! function, and one scope can compute the value for all users. An instruction that does not meet
+//! both conditions starts a separate function, which the users call. A *scope* is a region of a
+//! function where values are available: the function's body, the body of a loop, a branch.
+//! Constants, iotas, parameters, and broadcasts of scalar constants or parameters have no site:
+//! every reader writes them inline.
 //!
 //! Worked example: in `slice(x)[0:2] + slice(x)[1:3]` a computed `x` is read at `i` and at `i + 1`,
 //! so `x` becomes a function with two calls. In `exp(x) + neg(exp(x))` all instructions join one
@@ -36,13 +37,14 @@ pub struct FunctionRequest {
 }
 
 /// Largest number of instructions of a function. The time of LLVM's passes is not linear in the
-/// size of a function, so a large function is cut into several. A cut is made only at an
-/// instruction that a single scope reads. With cuts at instructions that several scopes read,
-/// several functions would compute the same values, and each further cut would double this work.
+/// size of a function, so a large function is cut into several. A function is cut only at an
+/// instruction that a single scope reads. If a function were cut at instructions that several
+/// scopes read, several functions would compute the same values, and each further cut would double
+/// this work.
 const MAX_INSTRUCTIONS: u32 = 1000;
-/// Largest depth of a scope in which instructions are computed. An instruction that deeper scopes
-/// read is computed in an outer scope. If only the conditions of the deeper scopes keep the
-/// instruction's index within bounds, another function computes the instruction.
+/// Largest depth of a scope in which instructions are computed. An instruction whose readers are in
+/// deeper scopes is computed in an outer scope. If only the conditions of the deeper scopes keep
+/// the instruction's index within bounds, another function computes the instruction.
 const MAX_DEPTH: u32 = 24;
 
 impl<'m> Partition<'m> {

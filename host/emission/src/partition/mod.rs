@@ -1,5 +1,5 @@
 //! A computation cut into functions: where each instruction is computed, and which values it reads
-//! there. Module `cut` makes these decisions.
+//! there. Module `cut` decides which function computes each instruction.
 
 mod cut;
 
@@ -46,8 +46,8 @@ pub struct PartitionFunction {
     pub pending: u32,
 }
 
-/// How an instruction reads its operands at its site. Module `elemental` writes the corresponding
-/// code.
+/// How an instruction reads its operands at its site. Module `elemental` writes the code that a
+/// recipe describes.
 #[derive(Clone, Debug, Default)]
 pub struct Recipe {
     /// The reads in the order of the operands. Reads that happen only if another read's conditions
@@ -71,7 +71,7 @@ pub struct Branch {
     pub scope: ScopeId,
     /// The conditions, all of which must hold.
     pub conditions: Vec<BoundsCondition>,
-    /// False if the conditions never hold. Nothing is then read in the branch.
+    /// False if the conditions never hold, so that the branch reads nothing.
     pub reachable: bool,
 }
 
@@ -92,8 +92,8 @@ pub struct Partition<'m> {
     pub functions: Vec<PartitionFunction>,
     pub scopes: Vec<Scope>,
     pub indices: IndexTable,
-    /// Site of each instruction. `None` if no instruction reads it, or if its readers write it
-    /// inline.
+    /// Site of each instruction. The site is `None` if the instruction has no readers, or if the
+    /// readers write the instruction inline.
     pub sites: Vec<Option<InstructionSite>>,
     /// For each instruction with a site, how it reads its operands.
     pub recipes: Vec<Option<Recipe>>,
@@ -106,12 +106,12 @@ pub struct Partition<'m> {
 #[derive(Clone)]
 enum Demand {
     Unread,
-    /// All readers can use one value, which is computed in this scope at this index.
+    /// All readers can use one value, which is computed in `scope` at the index `token`.
     At {
         scope: ScopeId,
         token: Token,
-        /// Whether only one scope reads the value. A separate function would then be called only
-        /// once.
+        /// Whether only one scope reads the value. If only one scope reads the value, a separate
+        /// function for it would be called only once.
         by_one: bool,
     },
     /// The readers need different indices, or have no common scope.
@@ -217,7 +217,8 @@ impl<'m> Partition<'m> {
 
     /// Returns the scope that can compute a value for readers in scopes `a` and `b`. If the two
     /// readers are under different conditions, the value is computed outside of these conditions.
-    /// Computing the value there is possible only if the value's index is always within bounds.
+    /// Computing a value outside of its readers' conditions is possible only if the value's index
+    /// is always within bounds.
     fn common_scope(&self, a: ScopeId, b: ScopeId, instruction: InstrId, token: &Token) -> Option<ScopeId> {
         if self.scope(a).function != self.scope(b).function {
             return None;
@@ -245,8 +246,9 @@ impl<'m> Partition<'m> {
     }
 
     /// Returns the outermost scope around `scope` in which an instruction can be computed at an
-    /// index. If only the conditions around `scope` keep the index within bounds, this is `scope`
-    /// itself. Otherwise the result is the innermost scope that the index needs.
+    /// index. If only the conditions around `scope` keep the index within bounds, returns `scope`
+    /// itself. If the index is always within bounds, returns the innermost scope that the
+    /// computation of the index needs.
     fn outermost(&self, instruction: InstrId, scope: ScopeId, token: &[IndexId]) -> ScopeId {
         if !self.is_within_bounds(instruction, token) {
             return scope;

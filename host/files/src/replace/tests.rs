@@ -12,7 +12,7 @@ use crate::FileKind;
 /// A function that creates a draft for a path.
 type MakeDraft = fn(&Path) -> io::Result<Draft>;
 
-/// Both kinds of drafts. The file system of a test's folder must support both kinds.
+/// Both kinds of drafts. The file system of a test's folder must support unnamed and named drafts.
 const DRAFTS: [MakeDraft; 2] = [|place| Draft::unnamed(folder_of(place)), Draft::named];
 
 fn replace_by(make: MakeDraft, path: &Path, fill: impl Fill<io::Error>) -> Result<(), WriteError> {

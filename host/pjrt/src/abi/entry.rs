@@ -1,4 +1,4 @@
-//! The entry of every function, and the errors that entries return.
+//! The entry point of every function of the interface, and the errors that entry points return.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -7,15 +7,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::types::{Header, Text, read_struct};
 use crate::error::{Answer, Error};
 
-/// The struct with the arguments of a function. Any bytes must be valid for its fields, because a
-/// caller does not initialise the fields for results.
+/// The struct with the arguments of a function. Any bytes must be valid values of the struct's
+/// fields, because a caller does not initialise the fields for results.
 pub trait Arguments: Sized {
     /// The function's name in the interface.
     const NAME: &'static str;
 }
 
-/// A function of the interface. It reads its arguments from the struct and writes its results
-/// there.
+/// A function of the interface. The function reads its arguments from fields of a struct and writes
+/// its results to other fields of this struct.
 pub trait Call: Arguments {
     fn call(&mut self) -> Answer;
 }
@@ -39,9 +39,9 @@ macro_rules! arguments {
 pub(crate) use arguments;
 
 /// Calls a function on the caller's struct. If the struct is shorter than this version of the
-/// interface defines it, calls the function on a copy and then copies the struct back: a field that
-/// the caller lacks is zero, and a result that the caller has no field for is dropped. A panic
-/// becomes an error.
+/// interface defines it, calls the function on a copy of the struct and then copies the struct
+/// back. In the copy, a field that the caller's struct lacks is zero. A result for which the
+/// caller's struct has no field is dropped. A panic of the function becomes an error.
 ///
 /// # Safety
 /// `arguments` is null or points to the function's struct, whose pointers follow the rules of the
@@ -88,14 +88,15 @@ pub fn panic_message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown panic")
 }
 
-/// An error in the form of the interface. Its first word points to its functions.
+/// An error as callers see it. The first word of an error points to the table of the error's
+/// functions.
 #[repr(C)]
 pub struct ErrorObject {
     functions: *const ErrorFunctions,
     error: Error,
 }
 
-/// The functions of an error.
+/// The table of the functions that a caller calls for an error.
 #[repr(C)]
 struct ErrorFunctions {
     size: usize,
@@ -141,7 +142,7 @@ arguments! {
 /// Returns the error behind a caller's pointer.
 ///
 /// # Safety
-/// The pointer is null, or an entry has returned it and the caller has not destroyed it.
+/// The pointer is null, or [`entry`] has returned it and the caller has not destroyed the error.
 unsafe fn error<'a>(object: *const ErrorObject) -> Answer<&'a Error> {
     // SAFETY: the caller's promise.
     let object = unsafe { object.as_ref() };
@@ -176,7 +177,7 @@ impl Call for ErrorGetCode {
 }
 
 impl Call for ErrorForEachPayload {
-    /// Errors of fusebox have no payloads, so the visitor is not called.
+    /// Errors of fusebox have no payloads, so this function does not call the visitor.
     fn call(&mut self) -> Answer {
         // SAFETY: the rule of the interface.
         unsafe { error(self.error) }.map(|_| ())

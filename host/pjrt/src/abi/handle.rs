@@ -1,11 +1,12 @@
-//! Handles of objects, and pointers to parts of them.
+//! Handles of objects, and pointers to parts of objects.
 //!
-//! A handle is a number, not an address: the place of an entry in the table of handles, and how
-//! often the table has used the entry. So the library recognises every handle that it has not
-//! handed out, or that the caller has destroyed, and answers with an error.
+//! A handle is a number, not an address. The number contains the index of an entry in the table of
+//! handles, and a count of how often the table has used the entry. If a caller passes a handle that
+//! the library has never returned, or that the caller has destroyed, the library detects this and
+//! returns an error.
 //!
-//! One rule of the interface remains the caller's duty: it does not destroy a handle while another
-//! thread uses it.
+//! The library cannot check one rule of the interface: a caller must not destroy a handle while
+//! another thread uses the handle.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -15,11 +16,11 @@ use crate::error::{Answer, Error};
 
 /// A type of objects that have handles.
 pub trait Object: Send + Sync + 'static {
-    /// Distinguishes the handles of all types.
+    /// Kind of the object, which each handle of the object contains.
     const KIND: Kind;
 }
 
-/// Types of objects. The numbers are less than 16, and none is zero.
+/// Types of objects. The number of each type is from 1 to 15.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -44,8 +45,8 @@ impl Kind {
     }
 }
 
-/// A handle with a reference to its object. The caller gives the reference back when it destroys
-/// the handle.
+/// A handle with a reference to its object. The library drops the reference when the caller
+/// destroys the handle.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Handle<T>(u64, PhantomData<fn() -> T>);
@@ -68,10 +69,10 @@ impl<T> Handle<T> {
 }
 
 impl<T: Object> Handle<T> {
-    /// Hands a reference over to the caller.
+    /// Creates a handle, through which the caller owns the reference `object`.
     ///
     /// # Errors
-    /// If there are more handles than a table can have.
+    /// If the table of handles is full.
     pub fn of(object: Arc<T>) -> Answer<Handle<T>> {
         let object = Arc::into_raw(object);
         match TABLE.insert(T::KIND as u8, object.cast_mut().cast()) {
@@ -114,10 +115,10 @@ impl<T: Object> Handle<T> {
         })
     }
 
-    /// Takes the caller's reference back. Has no effect on null.
+    /// Destroys the handle, and drops its reference to the object. Has no effect on a null handle.
     ///
     /// # Errors
-    /// If the caller has destroyed the handle already.
+    /// If this is no handle of an object of type `T`, or if the caller has destroyed it already.
     pub fn destroy(self) -> Answer {
         if self.is_null() {
             return Ok(());
@@ -129,7 +130,7 @@ impl<T: Object> Handle<T> {
     }
 }
 
-/// A handle that the library lends to callers, and destroys at the end of its own owner.
+/// A handle that callers may use but must not destroy. Dropping this value destroys the handle.
 pub struct Lent<T: Object>(Handle<T>);
 
 impl<T: Object> Lent<T> {
@@ -151,8 +152,8 @@ impl<T: Object> Drop for Lent<T> {
     }
 }
 
-/// A pointer to an object that another object owns. It is null, or the library has handed it out
-/// and the caller has not destroyed the owner.
+/// A pointer to an object that another object owns. The pointer is null, or the library has
+/// returned it and the caller has not destroyed the owner of the object.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Reference<T>(*const T);

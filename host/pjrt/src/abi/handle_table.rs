@@ -1,45 +1,52 @@
-//! The table of handles. Threads use it at the same time without locks.
+//! The table of handles. Threads use the table at the same time without locks.
 //!
-//! The number of a handle is, from the lowest bit: the place of its entry (32 bits), the generation
-//! of the entry (28), the kind of the object (4). An entry has the generation of its next handle,
-//! so a number occurs once.
+//! The number of a handle consists of three fields, from the lowest bit: the index of the handle's
+//! entry in the table (32 bits), the generation of the entry (28 bits), and the kind of the object
+//! (4 bits). The generation of an entry increases when a handle is destroyed, so no two handles
+//! have the same number.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-/// Number of entries of the first chunk. Each further chunk is twice as large.
+/// Number of entries of the first chunk. Each further chunk has twice as many entries as the chunk
+/// before it.
 const FIRST: u64 = 256;
 /// Number of chunks: together they have nearly 2³² entries.
 const CHUNKS: usize = 24;
 /// Number of entries of all chunks.
 const ENTRIES: u64 = FIRST * ((1 << CHUNKS) - 1);
 const _: () = assert!(ENTRIES < 1 << PLACE_BITS);
-/// Bits of a number below its generation.
+/// Number of bits below the generation in a handle's number.
 const PLACE_BITS: u32 = 32;
-/// Bits of a number below its kind.
+/// Number of bits below the kind in a handle's number.
 const KIND_SHIFT: u32 = 60;
-/// A generation that no handle has. An entry with this generation is not used again.
+/// A generation that no handle has. The table never uses an entry again after the entry has reached
+/// this generation.
 const LAST_GENERATION: u64 = (1 << (KIND_SHIFT - PLACE_BITS)) - 1;
 
 /// All handles of the process.
 pub static TABLE: Table = Table::new();
 
-/// A table of handles. Its entries are never freed, so that any number can be looked up.
+/// A table of handles. The table never frees its entries, so that threads can look up any number
+/// safely.
 pub struct Table {
     chunks: [OnceLock<Box<[Entry]>>; CHUNKS],
     /// Number of entries that have been used at least once.
     used: AtomicU64,
-    /// The first entry of a list of unused entries: its place plus one, zero for none. The upper
-    /// half counts the changes, so that no thread takes a list for the list that it was before.
+    /// The lower half is the index, plus one, of the first entry in the list of unused entries, or
+    /// zero if the list is empty. The upper half counts the changes of the list, so that a thread
+    /// notices every change by another thread, even if the first entry is the same as before.
     unused: AtomicU64,
 }
 
 #[derive(Default)]
 struct Entry {
-    /// The number of the entry's handle, or the number of the next one with the kind zero.
+    /// The number of the entry's handle. In an unused entry, the number of the next handle, but
+    /// with the kind zero.
     number: AtomicU64,
     object: AtomicPtr<()>,
-    /// The next unused entry: its place plus one.
+    /// The index, plus one, of the next entry in the list of unused entries, or zero in the last
+    /// entry.
     next: AtomicU32,
 }
 
@@ -48,7 +55,8 @@ impl Table {
         Table { chunks: [const { OnceLock::new() }; CHUNKS], used: AtomicU64::new(0), unused: AtomicU64::new(0) }
     }
 
-    /// Adds an object of a kind. Returns the number of its handle, or `None` if the table is full.
+    /// Adds an object of a kind. Returns the number of the object's handle, or `None` if the table
+    /// is full.
     pub fn insert(&self, kind: u8, object: *mut ()) -> Option<u64> {
         let (place, entry) = self.take().or_else(|| self.grow())?;
         let generation = entry.number.load(Ordering::Relaxed) >> PLACE_BITS;
@@ -58,14 +66,15 @@ impl Table {
         Some(number)
     }
 
-    /// Returns the object of a handle. `None` if the handle is destroyed, or of another kind, or
-    /// none at all.
+    /// Returns the object of a handle, or `None` if `number` is no handle of the kind `kind` or if
+    /// the handle has been destroyed.
     pub fn get(&self, kind: u8, number: u64) -> Option<*mut ()> {
         let entry = self.entry_of(kind, number)?;
         (entry.number.load(Ordering::Acquire) == number).then(|| entry.object.load(Ordering::Relaxed))
     }
 
-    /// Removes a handle. Returns its object, or `None` as [`Table::get`] does.
+    /// Removes a handle. Returns the handle's object, or `None` if [`Table::get`] would return
+    /// `None` for the handle.
     pub fn remove(&self, kind: u8, number: u64) -> Option<*mut ()> {
         let entry = self.entry_of(kind, number)?;
         let object = entry.object.load(Ordering::Relaxed);
@@ -86,7 +95,7 @@ impl Table {
         self.entry(number & u64::from(u32::MAX))
     }
 
-    /// Returns the entry at a place, if its chunk exists.
+    /// Returns the entry with the index `place`, if the entry's chunk exists.
     fn entry(&self, place: u64) -> Option<&Entry> {
         let (chunk, offset) = position(place);
         self.chunks.get(chunk)?.get()?.get(offset)
@@ -132,12 +141,13 @@ impl Table {
     }
 }
 
-/// Returns a changed list that begins with another entry.
+/// Returns the changed value of the field `unused` for a list that begins with the entry `first`.
 fn changed(list: u64, first: u32) -> u64 {
     ((list >> 32).wrapping_add(1) << 32) | u64::from(first)
 }
 
-/// Returns the chunk of a place, and the offset in the chunk.
+/// Returns the chunk that contains the entry with the index `place`, and the entry's offset in the
+/// chunk.
 fn position(place: u64) -> (usize, usize) {
     let chunk = (place / FIRST + 1).ilog2();
     (chunk as usize, (place - FIRST * ((1 << chunk) - 1)) as usize)

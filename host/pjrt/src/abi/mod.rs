@@ -1,4 +1,4 @@
-//! The C interface: types that functions share, and the entry of every function.
+//! The C interface: types that functions share, and the entry point of every function.
 //!
 //! The interface is PJRT's C API, version 0.112 (`docs/jax.md` says which parts of it JAX uses).
 //! Every function takes a pointer to a struct of its own and returns null or an error.

@@ -3,7 +3,8 @@
 use super::types::{Header, List, Text};
 use crate::error::{Answer, Error};
 
-/// A name with a value. Texts and lists must be valid for as long as the interface says.
+/// A name with a value. The memory of a text or list must stay valid for as long as the interface
+/// requires.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct NamedValue {

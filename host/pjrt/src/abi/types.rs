@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use crate::error::{Answer, Error};
 
-/// The beginning of every struct that has a size of its own.
+/// The first fields of every struct that states its own size.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Header {
@@ -32,7 +32,7 @@ impl Header {
     }
 }
 
-/// A text, or other bytes. A pointer and a number in successive fields.
+/// A text, or other bytes. The two fields are a pointer to the bytes and the number of bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
@@ -41,13 +41,14 @@ pub struct Text {
 }
 
 impl Text {
-    /// Returns a text for the caller. The owner of `text` must outlive the caller's use of it: the
-    /// interface says for how long each text is valid.
+    /// Returns a text for the caller. The owner of `text` must keep the text for as long as the
+    /// caller may use it. The interface states for each text how long the caller may use it.
     pub const fn of(text: &str) -> Text {
         Text::of_bytes(text.as_bytes())
     }
 
-    /// Returns bytes for the caller, with the same rule as for [`Text::of`].
+    /// Returns bytes for the caller. As for [`Text::of`], the owner must keep the bytes for as long
+    /// as the caller may use them.
     pub const fn of_bytes(bytes: &[u8]) -> Text {
         Text { start: bytes.as_ptr(), bytes: bytes.len() }
     }
@@ -74,7 +75,7 @@ impl Text {
     }
 }
 
-/// An array. A pointer and a number in successive fields.
+/// An array. The two fields are a pointer to the elements and the number of elements.
 #[repr(C)]
 #[derive(Debug)]
 pub struct List<T> {
@@ -91,7 +92,8 @@ impl<T> Clone for List<T> {
 impl<T> Copy for List<T> {}
 
 impl<T> List<T> {
-    /// Returns an array for the caller, with the same rule as for [`Text::of`].
+    /// Returns an array for the caller. As for [`Text::of`], the owner must keep the array for as
+    /// long as the caller may use it.
     pub fn of(elements: &[T]) -> List<T> {
         List { start: elements.as_ptr(), count: elements.len() }
     }
@@ -116,7 +118,7 @@ impl<T> List<T> {
 /// Returns the elements at an address.
 ///
 /// # Safety
-/// `start` is null, or `count` elements are there during `'a`.
+/// `start` is null, or points to `count` elements that exist during `'a`.
 unsafe fn slice<'a, T>(start: *const T, count: usize) -> Answer<&'a [T]> {
     match (count, start.is_null()) {
         (0, _) => Ok(&[]),
@@ -126,8 +128,8 @@ unsafe fn slice<'a, T>(start: *const T, count: usize) -> Answer<&'a [T]> {
     }
 }
 
-/// Reads a struct that may be shorter than this version of the interface defines it. Missing fields
-/// are zero.
+/// Reads a struct that may be shorter than this version of the interface defines it. In the result,
+/// the fields that the struct lacks are zero.
 ///
 /// # Safety
 /// `from` is null, or points to a struct that begins with its size. Any bytes are valid fields of
@@ -198,7 +200,8 @@ pub struct ExecuteOptions {
 /// A function that frees what a [`Holder`] owns.
 pub type Deleter = unsafe extern "C" fn(*mut c_void);
 
-/// The owner of bytes that a caller frees by a function: three successive fields of arguments.
+/// The owner of bytes that a caller frees by calling `deleter`. This type stands for three
+/// successive fields in a struct of arguments.
 #[repr(C)]
 pub struct Holder {
     pub bytes: Text,
@@ -220,7 +223,7 @@ unsafe extern "C" fn free_bytes(owner: *mut c_void) {
     drop(unsafe { Box::from_raw(owner.cast::<Vec<u8>>()) });
 }
 
-/// The deleter of values that live as long as the library.
+/// A deleter that does nothing, for values that live as long as the library.
 pub unsafe extern "C" fn keep_static(_: *mut c_void) {}
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Copies of buffers: to the host, to other devices and memories, with other types.
+//! Functions that copy buffers to the host, to other devices or to other memories, and a function
+//! that interprets a buffer's bytes as elements of another type.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::event::Event;
 use crate::strides::{self, element_count, row_major};
 
 arguments! {
-    /// Without a target, the function returns the size of the copy.
+    /// If the target is null, the function only returns the size of the copy in bytes.
     BufferToHostBuffer("PJRT_Buffer_ToHostBuffer") {
         buffer: Handle<Buffer>,
         layout: *const MemoryLayout,
@@ -85,14 +86,15 @@ impl Call for BufferToHostBuffer {
     }
 }
 
-/// Memory of the caller that receives an array. The caller keeps it until the event completes.
+/// Memory of the caller that receives an array. The caller keeps the memory until the event of the
+/// copy completes.
 struct Target {
     start: *mut u8,
     bytes: usize,
     dims: Arc<[i64]>,
     element: ElementType,
     usual: Vec<i64>,
-    /// Strides of the target, unless they are the usual ones.
+    /// Strides that the caller asks for, or `None` for those of a row-major array.
     wanted: Option<Vec<i64>>,
 }
 
@@ -118,9 +120,10 @@ impl Target {
     }
 }
 
-/// Returns the strides of a dense array with the layout that the caller asks for; `None` for the
-/// usual ones. A layout without dimensions is the usual one: JAX passes it in some copies of
-/// divided arrays to another backend.
+/// Returns the strides of a dense array with the layout that the caller asks for. Returns `None` if
+/// the caller passes no layout, or the strides of a row-major array. A layout without dimensions
+/// counts as row-major: JAX passes such a layout in some copies of divided arrays to another
+/// backend.
 fn target_strides(layout: *const MemoryLayout, dims: &[i64], element: usize) -> Answer<Option<Vec<i64>>> {
     if layout.is_null() {
         return Ok(None);
@@ -180,7 +183,8 @@ impl Call for BufferCopyToMemory {
 }
 
 impl Call for BufferBitcast {
-    /// The result shares the memory, because neither buffer can change it.
+    /// The result shares the memory of the buffer, because neither of the two buffers can change
+    /// this memory.
     fn call(&mut self) -> Answer {
         self.copy = Handle::NULL;
         let buffer = self.buffer.get()?;

@@ -17,10 +17,12 @@ use crate::strides::{self, element_count, row_major};
 
 /// Alignment of memory that programs can use without a copy.
 const ALIGNMENT: usize = 64;
-/// Smallest number of bytes whose copy takes longer than the bookkeeping of a shared memory.
+/// Smallest size of an array, in bytes, at which copying the array takes longer than the
+/// bookkeeping for sharing the caller's memory.
 const LEAST_SHARED: usize = 4096;
 
-/// A function of the caller that is called with the memory and an argument.
+/// A function that the caller passes. When fusebox no longer uses the caller's memory, it calls the
+/// function with the address of the memory and an argument of the caller.
 pub type OnDelete = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
 /// Time until which the caller does not change the memory of an array.
@@ -84,7 +86,8 @@ arguments! {
     }
 }
 
-/// Returns the memory of a new buffer: the given one, or the device's usual one.
+/// Returns the memory for a new buffer: `memory` or, if `memory` is null, the first memory of the
+/// device.
 fn place(client: &Client, device: Reference<Device>, memory: Reference<Memory>) -> Answer<Reference<Memory>> {
     if !memory.is_null() {
         return Ok(memory);
@@ -94,8 +97,9 @@ fn place(client: &Client, device: Reference<Device>, memory: Reference<Memory>) 
     memory.ok_or_else(|| Error::invalid(format!("there is no device {number}")))
 }
 
-/// Checks that a caller asks for no layout but the row-major one. A layout without dimensions is
-/// the usual one: JAX passes that of a key, which is a scalar, for the array of the key's numbers.
+/// Checks that the layout that a caller asks for is row-major. A layout without dimensions counts
+/// as row-major: for the array of a random key's numbers, JAX passes the layout of the key, which
+/// is a scalar.
 fn check_layout(layout: *const MemoryLayout, dims: &[i64], element: usize) -> Answer {
     if layout.is_null() {
         return Ok(());
@@ -112,8 +116,8 @@ fn check_layout(layout: *const MemoryLayout, dims: &[i64], element: usize) -> An
     if is_usual { Ok(()) } else { Err(Error::unimplemented("arrays of fusebox are row-major, without tiles")) }
 }
 
-/// A function of the caller, and its arguments. If the last field is true, the function is called
-/// when the value is dropped.
+/// A function of the caller, and the function's two arguments. If the last field is true, dropping
+/// this value calls the function.
 struct Deletion(OnDelete, *mut c_void, *mut c_void, Arc<AtomicBool>);
 
 // SAFETY: the caller allows its function to be called from any thread.

@@ -1,4 +1,4 @@
-//! Properties and the end of buffers.
+//! Functions that return properties of buffers, and functions that delete or destroy buffers.
 
 use crate::abi::{Call, Handle, List, MemoryLayout, Reference, arguments};
 use crate::buffer::Buffer;
@@ -61,7 +61,7 @@ impl Call for BufferUnpaddedDimensions {
 }
 
 impl Call for BufferDynamicDimensionIndices {
-    /// The sizes of all dimensions are fixed.
+    /// Returns an empty list, because the sizes of all dimensions are fixed.
     fn call(&mut self) -> Answer {
         self.buffer.get()?;
         self.indices = List::of(&[]);
@@ -112,8 +112,9 @@ impl Call for BufferIsDeleted {
 }
 
 impl Call for BufferIsOnCpu {
-    /// The caller may read the memory of a buffer, so that NumPy needs no copy. In integers
-    /// narrower than a byte, the unused bits are undefined until they are copied.
+    /// States whether the caller may read the buffer's memory directly, so that NumPy needs no
+    /// copy. The caller may not do this with integers narrower than a byte, because their unused
+    /// bits are undefined until fusebox copies the buffer.
     fn call(&mut self) -> Answer {
         let kind = self.buffer.get()?.kind;
         self.is_on_cpu = (kind != BufferType::TOKEN && !is_narrow(kind.element()?)).into();

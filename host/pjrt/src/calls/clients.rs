@@ -8,8 +8,8 @@ use crate::error::{Answer, Error};
 use crate::topology::{PLATFORM_VERSION, Topology};
 
 arguments! {
-    /// The functions for several processes are garbage if there is one process, so they are not
-    /// used.
+    /// fusebox does not use the functions for several processes, because their addresses are
+    /// garbage if there is only one process.
     ClientCreate("PJRT_Client_Create") {
         options: List<NamedValue>,
         get: *const c_void,
@@ -157,7 +157,7 @@ impl Call for ClientTopologyDescription {
 }
 
 impl Call for ClientDmaMap {
-    /// Programs use the host's memory directly, so nothing has to be mapped.
+    /// Maps nothing, because programs use the host's memory directly.
     fn call(&mut self) -> Answer {
         self.client.get().map(|_| ())
     }

@@ -1,4 +1,4 @@
-//! Compilation, and storage of executables.
+//! Functions that compile programs, and that serialise and load executables.
 
 use std::ffi::c_void;
 

@@ -43,8 +43,9 @@ arguments! {
         memories: List<Reference<Memory>>,
     }
     DeviceDefaultMemory("PJRT_Device_DefaultMemory") { device: Reference<Device>, memory: Reference<Memory>, }
-    /// The numbers after the first one are: peak bytes in use, allocations, largest allocation,
-    /// limit, reserved, peak reserved, reservable, largest free block, pool, peak of the pool.
+    /// The numbers in `others` are, in this order: peak bytes in use, allocations, largest
+    /// allocation, limit, reserved, peak reserved, reservable, largest free block, pool, peak of
+    /// the pool.
     DeviceMemoryStats("PJRT_Device_MemoryStats") {
         device: Reference<Device>,
         bytes_in_use: i64,

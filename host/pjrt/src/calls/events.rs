@@ -6,7 +6,8 @@ use crate::abi::{Call, ErrorObject, Handle, Text, arguments};
 use crate::error::{Answer, Code, Error};
 use crate::event::Event;
 
-/// A function of the caller. It takes over the error, which is null if the operation has succeeded.
+/// A function of the caller, which becomes the owner of the error that fusebox passes. The error is
+/// null if the operation has succeeded.
 pub type OnReady = unsafe extern "C" fn(*mut ErrorObject, *mut c_void);
 
 arguments! {
@@ -56,7 +57,8 @@ struct UserArgument(*mut c_void);
 unsafe impl Send for UserArgument {}
 
 impl Call for EventOnReady {
-    /// The callback may destroy the event, so this function has a reference of its own.
+    /// The callback may destroy the event's handle, so this function keeps its own reference to the
+    /// event.
     fn call(&mut self) -> Answer {
         let event = self.event.shared()?;
         let callback = self.callback.ok_or_else(|| Error::misuse("the callback is null"))?;

@@ -1,5 +1,6 @@
-//! Properties and the end of executables. The interface has two kinds of handles, for executables
-//! with and without devices; both refer to the same object.
+//! Functions that return properties of executables, and functions that delete or destroy
+//! executables. The interface has one kind of handle for executables with devices and another kind
+//! for executables without devices. In fusebox, handles of both kinds refer to the same object.
 
 use crate::abi::{Call, Handle, Holder, List, NamedValue, Reference, Text, arguments};
 use crate::client::Device;
@@ -23,8 +24,9 @@ arguments! {
         count: usize,
         properties: *const NamedValue,
     }
-    /// The numbers are: code, arguments, outputs, aliases, temporaries; the same for the host;
-    /// peak, total, allocations, indefinite allocations, peak without padding.
+    /// The numbers are bytes, in this order: code, arguments, outputs, aliases, temporaries; the
+    /// same five numbers for the host; peak, total, allocations, indefinite allocations, peak
+    /// without padding.
     ExecutableGetCompiledMemoryStats("PJRT_Executable_GetCompiledMemoryStats") {
         executable: Handle<Loaded>,
         numbers: [i64; 15],

@@ -7,7 +7,7 @@ use crate::error::{Answer, Error};
 use crate::event::Event;
 use crate::executable::{Loaded, Run};
 
-/// Resources that a caller shares with custom calls. fusebox uses none of them.
+/// Resources that a caller shares with custom calls, and that fusebox does not use.
 pub struct ExecuteContext;
 
 impl Object for ExecuteContext {

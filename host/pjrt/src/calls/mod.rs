@@ -1,5 +1,6 @@
-//! The functions of the interface, by subject. A struct with the arguments precedes each function.
-//! Fields have the order of the interface. Fields without results come from the caller.
+//! The functions of the interface, by subject. The struct with a function's arguments precedes the
+//! function. The fields of a struct have the order that the interface requires. The caller sets all
+//! fields that are not results.
 
 mod buffer_copies;
 mod buffer_creation;

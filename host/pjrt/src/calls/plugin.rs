@@ -9,7 +9,7 @@ use crate::error::Answer;
 const STABLEHLO: &[i64] = &[1, 13, 7];
 /// Oldest version of StableHLO that fusebox reads.
 const OLDEST_STABLEHLO: &[i64] = &[0, 9, 0];
-/// Version of the dialect of shardings in programs.
+/// Version of the MLIR dialect `sdy`, in which programs state shardings.
 const SHARDINGS: &[i64] = &[0, 0, 1];
 
 arguments! {

@@ -20,7 +20,8 @@ arguments! {
     }
 }
 
-/// Returns pointers to messages. A program of one device has none, and then the pointers are null.
+/// Returns the number of messages, a pointer to their addresses, and a pointer to their lengths.
+/// For a program of one device, the number is 0 and both pointers are null.
 fn pointers(messages: &Messages, is_divided: bool) -> (usize, *const usize, *const usize) {
     let Messages { starts, lengths, .. } = messages;
     if is_divided { (starts.len(), starts.as_ptr(), lengths.as_ptr()) } else { (0, std::ptr::null(), std::ptr::null()) }

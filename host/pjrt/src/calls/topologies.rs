@@ -34,7 +34,7 @@ arguments! {
 /// Numbers of the kinds of memories.
 const KIND_NUMBERS: [i32; MEMORY_KINDS.len()] = [0, 1, 2];
 
-/// The beginning of serialised topologies.
+/// The first bytes of every serialised topology.
 const MAGIC: &[u8] = b"fusebox topology 2\n";
 
 impl Call for TopologyCreate {

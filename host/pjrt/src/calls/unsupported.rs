@@ -1,9 +1,10 @@
-//! Functions that fusebox does not have. JAX calls none of them for programs of one process.
+//! Functions of the interface that fusebox does not implement. For programs of one process, JAX
+//! calls none of the functions in this file.
 
 use crate::abi::{Arguments, Call, arguments};
 use crate::error::{Answer, Error};
 
-/// Defines functions that return an error with their names.
+/// Defines functions that only return an error, whose message contains the function's name.
 macro_rules! unsupported {
     ($($name:ident($function:literal))*) => {
         arguments! { $($name($function) {})* }

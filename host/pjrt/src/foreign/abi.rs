@@ -7,14 +7,17 @@ use crate::abi::{Header, Text};
 /// The version of the interface that fusebox implements.
 pub const VERSION: (i32, i32) = (0, 3);
 
-/// The stage of a call at which a function stores its state.
+/// Number of the stage that precedes all executions of a call. All executions share the state that
+/// a function stores at this stage.
 pub const INSTANTIATE: i32 = 0;
-/// The stages that precede every execution, and the execution.
+/// Numbers of the stages of each execution. `PREPARE` and `INITIALIZE` precede the execution
+/// itself.
 pub const PREPARE: i32 = 1;
 pub const INITIALIZE: i32 = 2;
 pub const EXECUTE: i32 = 3;
 
-/// A function: takes a frame, returns null or an error of [`super::api`].
+/// A foreign function. The function gets a call frame, and returns null or an error that
+/// [`super::api`] has created.
 pub type Handler = unsafe extern "C" fn(*mut CallFrame) -> *mut c_void;
 
 /// An array in memory.
@@ -52,17 +55,17 @@ pub const DICTIONARY: i32 = 2;
 pub const SCALAR: i32 = 3;
 pub const STRING: i32 = 4;
 
-/// The only kind of operands and results.
+/// Number of the only kind of operands and results: buffers.
 pub const BUFFER: i32 = 1;
 
-/// A number of an attribute.
+/// The value of an attribute that is a number.
 #[repr(C)]
 pub struct ScalarAttribute {
     pub element: i32,
     pub value: *const c_void,
 }
 
-/// The numbers of an attribute.
+/// The value of an attribute that is an array of numbers.
 #[repr(C)]
 pub struct ArrayAttribute {
     pub element: i32,
@@ -70,7 +73,7 @@ pub struct ArrayAttribute {
     pub data: *const c_void,
 }
 
-/// A call of a function.
+/// The frame of a call, which contains all data that a foreign function gets.
 #[repr(C)]
 pub struct CallFrame {
     pub header: Header,
@@ -80,11 +83,12 @@ pub struct CallFrame {
     pub operands: Arrays,
     pub results: Arrays,
     pub attributes: AttributeList,
-    /// The function stores a future here, if it is not done when it returns.
+    /// The future that the function stores here if it returns before its work is complete.
     pub future: *mut c_void,
 }
 
-/// Size of a frame without its last field, which is a result. Functions compare it.
+/// Size of a call frame without its last field, which is a result. Foreign functions compare this
+/// constant with the size that a frame states.
 pub const CALL_FRAME_SIZE: usize = std::mem::offset_of!(CallFrame, future);
 
 /// A version of the interface.
@@ -105,7 +109,7 @@ pub struct Metadata {
     pub state_type: i64,
 }
 
-/// The extension of a frame that asks a function for its facts.
+/// The extension of a call frame that asks a foreign function for its metadata.
 #[repr(C)]
 pub struct MetadataExtension {
     pub size: usize,
@@ -114,10 +118,10 @@ pub struct MetadataExtension {
     pub metadata: *mut Metadata,
 }
 
-/// The kind of [`MetadataExtension`].
+/// The number that identifies extensions of type [`MetadataExtension`].
 pub const METADATA: i32 = 1;
 
-/// The number of booleans as elements.
+/// Number of the element type of booleans.
 pub const BOOLEAN: i32 = 1;
 
 #[cfg(test)]

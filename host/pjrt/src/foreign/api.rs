@@ -1,7 +1,7 @@
 //! The functions that fusebox offers to foreign functions.
 //!
-//! A foreign function gets a pointer to a table of these functions. They make errors and futures,
-//! keep the state of a call, and run tasks on threads.
+//! A foreign function gets a pointer to a table of the functions that fusebox offers. The functions
+//! in the table create errors and futures, store the state of a call, and run tasks on threads.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -51,23 +51,25 @@ impl ForeignError {
         Box::into_raw(Box::new(ForeignError { code, message })).cast()
     }
 
-    /// Takes the error that a function has returned: `None` if it has succeeded.
+    /// Takes the ownership of the error that a foreign function has returned. Returns `None` if the
+    /// foreign function has succeeded.
     ///
     /// # Safety
-    /// The pointer is null, or this file has made it and nothing has taken it before.
+    /// The pointer is null, or a function of this file has created the error and `taken` has not
+    /// been called with it before.
     pub unsafe fn taken(error: *mut c_void) -> Option<ForeignError> {
         // SAFETY: the caller's promise.
         (!error.is_null()).then(|| *unsafe { Box::from_raw(error.cast::<ForeignError>()) })
     }
 
-    /// Returns the message, after the name of the error's code.
+    /// Returns the name of the error's code, followed by the error's message.
     pub fn message(&self) -> String {
         let name = usize::try_from(self.code).ok().and_then(|code| CODES.get(code)).unwrap_or(&"UNKNOWN");
         format!("{name}: {}", self.message.to_string_lossy())
     }
 }
 
-/// The completion of a function that returns before it is done.
+/// The completion of a foreign function that returns before its work is complete.
 #[derive(Debug, Default)]
 pub struct Future {
     outcome: Mutex<Option<Result<(), String>>>,
@@ -78,7 +80,7 @@ impl Future {
     /// Waits for the end of the function that has stored this future in its frame.
     ///
     /// # Safety
-    /// [`future_create`] has made the pointer, and nothing has waited for it before.
+    /// [`future_create`] has created the future, and `wait` has not been called with it before.
     pub unsafe fn wait(future: *mut c_void) -> Result<(), String> {
         // SAFETY: the caller's promise: the reference of the waiting thread still exists.
         let future = unsafe { Arc::from_raw(future.cast::<Future>()) };
@@ -89,10 +91,11 @@ impl Future {
         outcome.take().unwrap_or(Ok(()))
     }
 
-    /// Sets the outcome, which a function does once.
+    /// Sets the outcome. A foreign function sets the outcome of a future only once.
     ///
     /// # Safety
-    /// [`future_create`] has made the pointer, and its outcome has not been set before.
+    /// [`future_create`] has created the future, and the outcome of the future has not been set
+    /// before.
     unsafe fn set(future: *mut c_void, result: Result<(), String>) {
         // SAFETY: the caller's promise: the reference of the function still exists.
         let future = unsafe { Arc::from_raw(future.cast::<Future>()) };
@@ -101,10 +104,12 @@ impl Future {
     }
 }
 
-/// The states that a function keeps, by stage, with the numbers of their types.
+/// The states that a foreign function has stored, by stage. Each state is stored with the number of
+/// its type.
 pub type States = Mutex<HashMap<i32, (i64, State)>>;
 
-/// One execution of a call. The address of this object is the context of its frames.
+/// One execution of a call. Each call frame of the execution contains the address of this object as
+/// its context.
 #[derive(Debug)]
 pub struct CallContext {
     /// The states of the call, which all its executions share.
@@ -114,7 +119,7 @@ pub struct CallContext {
     run: i64,
 }
 
-/// An object of a foreign function.
+/// An object that a foreign function has stored as its state.
 #[derive(Debug)]
 pub struct State {
     object: *mut c_void,
@@ -134,13 +139,14 @@ impl Drop for State {
 }
 
 impl CallContext {
-    /// Begins an execution, which has a number of its own.
+    /// Creates the context of an execution, with a number that no other execution has.
     pub fn of(call: &Arc<States>) -> CallContext {
         static RUNS: AtomicI64 = AtomicI64::new(1);
         CallContext { of_call: call.clone(), own: States::default(), run: RUNS.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Returns the states of a stage. The first stage precedes all executions.
+    /// Returns the states of the call for the first stage, which precedes all executions, and the
+    /// states of this execution for other stages.
     fn states(&self, stage: i32) -> MutexGuard<'_, HashMap<i32, (i64, State)>> {
         let states = if stage == INSTANTIATE { &*self.of_call } else { &self.own };
         states.lock().unwrap_or_else(PoisonError::into_inner)
@@ -310,8 +316,8 @@ unsafe extern "C" fn state_get(arguments: *mut StateArguments) -> *mut c_void {
     }
 }
 
-/// Tasks of foreign functions, which threads of their own run. Foreign functions may block a
-/// thread, so the threads of kernels do not run them.
+/// Sends tasks of foreign functions to threads that run only such tasks. The threads that run
+/// kernels do not run tasks of foreign functions, because these tasks may block a thread.
 static TASKS: OnceLock<Sender<Task>> = OnceLock::new();
 
 struct Task {
@@ -397,7 +403,8 @@ unsafe extern "C" fn device_ordinal(arguments: *mut Ordinal) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-/// Functions for GPUs, for handlers that C++ code registers by itself, and for data of a caller.
+/// Defines functions that only return an error: functions for GPUs, for handlers that C++ code
+/// registers by itself, and for data of a caller.
 macro_rules! refused {
     ($($function:ident: $name:literal)*) => {$(
         unsafe extern "C" fn $function(_: *mut c_void) -> *mut c_void {

@@ -1,4 +1,5 @@
-//! Frames: the operands, results and attributes of a call in the form of the interface.
+//! Builds call frames, which contain the operands, results and attributes of a call in the structs
+//! of the interface.
 
 use std::ffi::c_void;
 
@@ -11,7 +12,8 @@ use super::abi::{
 };
 use crate::abi::{Header, Text};
 
-/// Attributes in the form of the interface. The list refers to the other fields.
+/// Attributes in the structs of the interface. The list of the attributes contains pointers to data
+/// that this struct owns.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "the addresses of the elements must not change")]
 pub struct Attributes {
@@ -19,7 +21,7 @@ pub struct Attributes {
     texts: Vec<Box<Text>>,
     names: Vec<*const Text>,
     values: Vec<*const c_void>,
-    /// Memory to which names and values refer.
+    /// Memory to which the pointers in `names` and `values` point.
     bytes: Vec<Box<[u128]>>,
     strings: Vec<Box<str>>,
     scalars: Vec<Box<ScalarAttribute>>,
@@ -53,7 +55,8 @@ impl Attributes {
         self.texts.last().map_or(std::ptr::null(), |text| &raw const **text)
     }
 
-    /// Keeps bytes at an address that is aligned for every type of numbers.
+    /// Stores a copy of bytes at an address that is aligned for every type of number, and returns
+    /// the address.
     fn aligned(&mut self, bytes: &[u8]) -> *const c_void {
         let mut words = vec![0_u128; bytes.len().div_ceil(size_of::<u128>()).max(1)].into_boxed_slice();
         let start = words.as_mut_ptr().cast::<u8>();
@@ -109,7 +112,7 @@ impl Attributes {
         address
     }
 
-    /// Returns the list, which is valid as long as this object.
+    /// Returns the list of the attributes, which is valid as long as this object exists.
     pub fn list(&self) -> AttributeList {
         AttributeList {
             header: Header::of(size_of::<AttributeList>()),
@@ -121,11 +124,12 @@ impl Attributes {
     }
 }
 
-/// Arrays in the form of the interface. The list refers to the other fields.
+/// Arrays in the structs of the interface. The list of the arrays contains pointers to data that
+/// this struct owns.
 pub struct ArrayList {
     kinds: Vec<i32>,
     pointers: Vec<*const c_void>,
-    /// The pointers refer to these arrays.
+    /// The arrays to which `pointers` points.
     _arrays: Vec<Buffer>,
 }
 
@@ -144,7 +148,7 @@ impl ArrayList {
         ArrayList { kinds: vec![BUFFER; arrays.len()], pointers, _arrays: arrays }
     }
 
-    /// Returns the list, which is valid as long as this object.
+    /// Returns the list of the arrays, which is valid as long as this object exists.
     pub fn list(&self) -> Arrays {
         Arrays {
             header: Header::of(size_of::<Arrays>()),
@@ -155,7 +159,8 @@ impl ArrayList {
     }
 }
 
-/// Returns a frame of a stage. The parts of the frame must outlive it.
+/// Returns the call frame for a stage. The frame contains pointers to the arguments of this
+/// function, which must outlive the frame.
 pub fn frame(
     stage: i32,
     context: *mut c_void,

@@ -1,8 +1,9 @@
 //! Foreign functions: functions of XLA's interface that users register with `jax.ffi`, and that
 //! JAX's own libraries contain.
 //!
-//! The Python package hands the addresses of a function to [`FuseboxRegisterForeignFunction`].
-//! Programs call the function by its name (`host/routines/src/foreign.rs`).
+//! The Python package passes the addresses of a foreign function's stages to
+//! [`FuseboxRegisterForeignFunction`]. Programs call a foreign function by its name
+//! (`host/routines/src/foreign.rs`).
 
 mod abi;
 mod api;
@@ -22,7 +23,8 @@ use self::frame::{ArrayList, Attributes, frame};
 use crate::abi::Header;
 use crate::strides::{copy, dense};
 
-/// The functions of a registration, by stage. Only the last one must exist.
+/// The addresses of the functions for the stages of a foreign function. Only the function for the
+/// last stage, `execute`, must exist.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Stages {
@@ -63,7 +65,7 @@ struct Prepared {
     operands: Layouts,
     results: Layouts,
     attributes: Attributes,
-    /// The states that the function keeps for all executions.
+    /// The states that the foreign function has stored for all executions of the call.
     states: Arc<States>,
 }
 
@@ -106,7 +108,7 @@ impl PreparedCall for Prepared {
 }
 
 impl Prepared {
-    /// Calls the function of a stage, and waits until it is done.
+    /// Calls the function of a stage, and waits until the function's work is complete.
     fn stage(
         &self,
         handler: Handler,
@@ -131,7 +133,8 @@ impl Prepared {
 /// Arrays with the layouts in which a function reads or writes them.
 struct Layouts {
     shapes: Vec<ArrayShape>,
-    /// The strides of arrays that are not row-major, and those of row-major arrays, in bytes.
+    /// For each array that is not row-major, its strides and the strides of a row-major array with
+    /// the same dimensions, in bytes. For a row-major array, `None`.
     strides: Vec<Option<(Vec<i64>, Vec<i64>)>>,
 }
 
@@ -151,7 +154,7 @@ impl Layouts {
         Ok(Layouts { shapes: shapes.to_vec(), strides })
     }
 
-    /// Returns memory for each array that is not row-major.
+    /// Allocates memory for a copy of each array that is not row-major.
     fn scratch(&self) -> impl Iterator<Item = Option<Vec<u128>>> + '_ {
         self.shapes.iter().zip(&self.strides).map(|(shape, strides)| {
             let words = (shape.byte_size() as usize).div_ceil(size_of::<u128>());
@@ -159,8 +162,8 @@ impl Layouts {
         })
     }
 
-    /// Copies array `at` between its own order and rows. `from.1` says whether the source has the
-    /// array's own order.
+    /// Copies array `at` from its own layout to the row-major layout, or in the other direction.
+    /// `from.1` states whether the source has the array's own layout.
     fn copy(&self, at: usize, from: (*const u8, bool), to: *mut u8) {
         let Some((own, usual)) = &self.strides[at] else { return };
         let (source, target) = if from.1 { (own, usual) } else { (usual, own) };
@@ -170,8 +173,9 @@ impl Layouts {
     }
 }
 
-/// Registers a function under a name. `stages` are the addresses of the functions of its stages.
-/// Returns the length of an error's message, which is written to `message`, or 0.
+/// Registers a function under a name. `stages` contains the addresses of the functions for the
+/// stages of the registered function. If an error occurs, writes the error's message to `message`
+/// and returns the length of the message; otherwise returns 0.
 ///
 /// # Safety
 /// The name has `name_bytes` bytes, the message has room for `capacity` bytes, and the functions

@@ -28,9 +28,9 @@ struct Wish {
     b: NamedOptions,
     /// Pattern that selects the fusions to compare by name.
     fusion: Option<String>,
-    /// Number of pairs to measure.
+    /// Number of pairs of runs to measure. Each pair contains a run of each side.
     pairs: Option<usize>,
-    /// Whether the page shows the kernels after each stage of lowering.
+    /// Whether the HTML page of the comparison shows the kernels after each stage of lowering.
     stages: bool,
 }
 
@@ -65,7 +65,7 @@ pub fn ab(request: &Request<'_>) -> Answer<Value> {
     }))
 }
 
-/// Returns a side with these options besides those of both sides.
+/// Returns a side of the comparison with its own options in addition to the options of both sides.
 fn side_of(options: NamedOptions, both: &UserOptions) -> Answer<Side> {
     let written: Vec<String> = options
         .iter()

@@ -37,8 +37,8 @@ pub struct ToolCall {
     count: usize,
 }
 
-/// The reply of a tool. The code is 0 if `text` is JSON. Otherwise the code is that of an error,
-/// and the text is its message.
+/// The reply of a tool. The code is 0 if `text` is JSON. If `text` is the message of an error, the
+/// code is the code of this error.
 #[repr(C)]
 pub struct Reply {
     code: i32,
@@ -49,18 +49,18 @@ pub struct Reply {
 /// Options by name.
 pub type NamedOptions = BTreeMap<String, String>;
 
-/// A call whose bytes are read.
+/// A call of a tool, with slices instead of pointers.
 pub struct Request<'c> {
     json: &'c [u8],
     program: &'c [u8],
     arrays: Vec<&'c [u8]>,
 }
 
-/// Calls a tool. A panic becomes an error.
+/// Calls a tool. A panic of the tool becomes an error.
 ///
 /// # Safety
-/// `call` is null or points to a call whose bytes are valid. `reply` points to a reply, which the
-/// caller gives to [`freed`] once.
+/// `call` is null or points to a call whose bytes are valid. `reply` points to memory for a reply,
+/// which the caller passes to [`freed`] once.
 pub unsafe fn answer(tool: fn(&Request<'_>) -> Answer<Value>, call: *const ToolCall, reply: *mut Reply) {
     let guarded = || {
         // SAFETY: the caller's promise.
@@ -144,7 +144,8 @@ impl<'c> Request<'c> {
     }
 }
 
-/// Returns the options of the environment, with these options for one program.
+/// Reads the options from the environment variables, and adds `options`, which are those of one
+/// program.
 pub fn user_options(options: NamedOptions) -> Answer<UserOptions> {
     UserOptions::of_environment()?.with(options)
 }

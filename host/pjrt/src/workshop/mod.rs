@@ -1,5 +1,5 @@
-//! Functions beside PJRT by which the Python package reaches the tools of fusebox. Each takes a
-//! request in JSON and replies in JSON.
+//! Exported functions, in addition to those of PJRT, by which the Python package calls the tools of
+//! fusebox. Each tool takes a request in JSON and replies in JSON.
 //!
 //! ```text
 //! interface   calls and replies; a panic becomes an error
@@ -46,7 +46,8 @@ exported! {
     FuseboxTune: tune::tune,
 }
 
-/// Ends a tuning that another thread does, after its current measurement.
+/// Ends the tuning that another thread runs, as soon as the current measurement of the tuning is
+/// complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn FuseboxInterrupt() {
     tune::interrupt();

@@ -20,7 +20,7 @@ static STOP: AtomicBool = AtomicBool::new(false);
 struct Wish {
     name: String,
     options: NamedOptions,
-    /// Whether to measure again what the database knows.
+    /// Whether to repeat the measurements whose results the database already contains.
     again: bool,
 }
 

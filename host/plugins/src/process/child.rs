@@ -25,7 +25,8 @@ pub enum ServeError {
     /// A pipe broke, or the system refused a limit.
     #[error("input or output of the isolated process failed: {0}")]
     Pipe(#[from] io::Error),
-    /// The second confinement failed, although the first one succeeded.
+    /// The process could not be confined for the phase of serving, although it was confined for the
+    /// phase of loading.
     #[error("cannot confine the process: {0}")]
     Confinement(#[from] seccompiler::Error),
 }
@@ -78,11 +79,13 @@ pub fn serve_library(
     }
 }
 
-/// Ends this process and all processes that the plugin started as soon as the host has ended, which
-/// closes the other end of standard input. A running request is interrupted, too.
+/// Ends this process, and all processes that the plugin has started, as soon as the host has ended.
+/// The end of the host closes the other end of standard input. If the plugin is answering a request
+/// when the host ends, the answer is abandoned.
 ///
-/// The system can also send a signal at the death of a parent. But this signal comes when the
-/// thread that started this process ends, which may be long before the host ends.
+/// The system can also send a signal to a process when its parent dies. But the system sends this
+/// signal when the thread that started this process ends, and the thread may end long before the
+/// host does.
 fn end_with_the_host() -> io::Result<()> {
     let watch = || {
         let input = io::stdin();

@@ -24,7 +24,7 @@ pub enum Phase {
 /// process. A later phase can only refuse more.
 ///
 /// # Errors
-/// If the system lacks these filters, or if this process may not install filters.
+/// If the system has no filters for system calls, or if this process may not install filters.
 pub fn confine(phase: Phase) -> Result<(), Error> {
     // `clone3` has its flags in memory, where a filter cannot read them. Without `clone3`, threads
     // start with `clone`.
@@ -33,8 +33,8 @@ pub fn confine(phase: Phase) -> Result<(), Error> {
     apply_filter_all_threads(&program(allowed(phase)?, libc::EPERM, ListedCalls::Allowed)?)
 }
 
-/// Whether a filter allows or refuses the calls in its list. The filter does the opposite with all
-/// other calls.
+/// Whether a filter allows or refuses the calls in its list. A filter does the opposite with all
+/// calls that are not in its list.
 enum ListedCalls {
     Allowed,
     Refused,
@@ -128,8 +128,8 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_nanosleep,
 ];
 
-/// Calls that find and read files, with the permissions of the process. None of these calls changes
-/// a file.
+/// System calls that find and read files, with the permissions of the process, and that change no
+/// file.
 const LOADING: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_access,

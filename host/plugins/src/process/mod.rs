@@ -7,8 +7,8 @@
 //!
 //! The child is the leader of a process group that contains all processes it starts. One deadline
 //! applies to sending a request and receiving its answer. When the deadline passes, or the child
-//! ends, the host ends the group. So a plugin that starts processes, holds pipes open or ignores
-//! requests cannot make the host wait longer.
+//! ends, the host ends the child's process group. So a plugin that starts processes, holds pipes
+//! open or ignores requests cannot make the host wait longer.
 
 mod child;
 mod confinement;
@@ -63,7 +63,7 @@ impl PluginProcess {
     ///
     /// # Errors
     /// If the child cannot be started, dies, answers with more than `most` bytes, or does not
-    /// answer in time. In all these cases the host ends the child.
+    /// answer in time. If an error occurs, the host ends the child.
     pub fn call(&self, request: &[u8], most: usize) -> Result<Vec<u8>, FailureKind> {
         let mut slot = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut running = match slot.take() {

@@ -133,12 +133,13 @@ impl<T: AsFd + Read> Pipe<T> {
     }
 }
 
-/// Whether the same operation may succeed later.
+/// Whether an operation that failed with this error may succeed later.
 fn passes(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// Checks the deadline after each part, so that a slow sender cannot delay the host without end.
+/// Returns an error if the deadline has passed. The pipe checks the deadline after each part of a
+/// frame, so that a slow sender cannot delay the host without end.
 fn check(deadline: Instant) -> Result<(), TransferError> {
     if Instant::now() > deadline { Err(TransferError::Late) } else { Ok(()) }
 }

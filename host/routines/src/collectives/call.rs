@@ -46,7 +46,8 @@ impl CollectiveCall {
         Ok(call)
     }
 
-    /// Checks everything that does not depend on the size of a group.
+    /// Checks everything about the operation that does not depend on the number of devices in a
+    /// group.
     fn check(&self) -> Result<(), Unsupported> {
         let CollectiveCall { operands, results, .. } = self;
         let wrong = |message: &str| Err(Unsupported::new(format!("{} {message}", self.opcode)));
@@ -92,7 +93,7 @@ impl CollectiveCall {
     /// Checks that the shapes fit a group of this size.
     ///
     /// # Errors
-    /// If they do not.
+    /// If the shapes do not fit.
     pub fn check_group(&self, size: usize) -> Result<(), RoutineError> {
         let size = size as i64;
         let fits = |operand: &ArrayShape, result: &ArrayShape| match self.collective.kind {
@@ -130,9 +131,9 @@ impl CollectiveCall {
         sent.iter().map(copy).collect()
     }
 
-    /// Returns the arrays from which all devices of a group take what they receive. `sent` are the
-    /// arrays of all devices of the group, in the order of their ranks. If the operation combines
-    /// arrays, only their combination is left.
+    /// Returns the arrays from which [`CollectiveCall::receive`] copies what the devices of a group
+    /// receive. `sent` contains the arrays of all devices of the group, in the order of the
+    /// devices' ranks. If the operation combines arrays, returns only the combined arrays.
     pub fn together(&self, mut sent: Vec<SentArrays>) -> Vec<SentArrays> {
         let Some(op) = self.combiner() else { return sent };
         let others = sent.split_off(1);
@@ -145,8 +146,9 @@ impl CollectiveCall {
         sent
     }
 
-    /// Writes what a device receives. `together` is the value of [`CollectiveCall::together`] for a
-    /// group in which the device has this rank.
+    /// Writes the arrays that a device receives. `together` is the result of
+    /// [`CollectiveCall::together`] for the group of the device, and `rank` is the rank of the
+    /// device in this group.
     ///
     /// # Errors
     /// If an array has the wrong size.

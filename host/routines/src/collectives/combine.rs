@@ -2,11 +2,11 @@
 
 use fusebox_core::hlo::{BinaryOp, ElementType, FloatFormat};
 
-/// A function that combines the elements of two arrays, and replaces the first array.
+/// A function that combines the elements of two arrays, and writes the results to the first array.
 pub type Combine = fn(BinaryOp, ElementType, &mut [u8], &[u8]);
 
-/// Returns the function for an element type and an operation. `None` if the operation is not
-/// defined for the type.
+/// Returns the function that combines arrays with an element type by an operation. Returns `None`
+/// if the operation is not defined for the element type.
 pub fn combine(op: BinaryOp, element: ElementType) -> Option<Combine> {
     use BinaryOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
     let is_bitwise = matches!(op, And | Or | Xor);
@@ -37,8 +37,8 @@ fn each<const N: usize>(to: &mut [u8], from: &[u8], f: impl Fn([u8; N], [u8; N])
     }
 }
 
-/// Sums and products of `f32` are exact or rounded only once more in `f64`, so their result in
-/// `f32` is that of arithmetic in `f32`.
+/// Combines two numbers in `f64`. In `f64`, the sum or product of two `f32` numbers is exact or
+/// rounded only once, so rounding it to `f32` gives the result of arithmetic in `f32`.
 fn floats(op: BinaryOp, a: f64, b: f64) -> f64 {
     match op {
         BinaryOp::Add => a + b,

@@ -22,8 +22,8 @@ pub trait Collectives: Sync {
     fn device(&self) -> i64;
 
     /// Starts an exchange: sends this device's arrays to its group. Does not wait for other
-    /// devices. The caller may change the arrays afterwards. All devices of a group must start the
-    /// exchanges of this group in the same order.
+    /// devices. After this call, the caller may change the arrays. All devices of a group must
+    /// start the exchanges of this group in the same order.
     ///
     /// # Errors
     /// If memory is short, or another device has failed.
@@ -40,6 +40,6 @@ pub trait StartedCollective {
     /// this device receives.
     ///
     /// # Errors
-    /// If another device has failed or does not come.
+    /// If another device has failed, or does not start the exchange within the time limit.
     fn done(self: Box<Self>, received: &mut [&mut [u8]]) -> Result<(), RoutineError>;
 }

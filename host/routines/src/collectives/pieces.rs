@@ -1,18 +1,19 @@
 //! Parts of arrays along a dimension.
 
-/// An array as blocks of elements that are contiguous in the dimensions after one dimension.
+/// The division of an array along one dimension into `outer` × `size` blocks of contiguous
+/// elements. A block spans the dimensions after the divided dimension.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks {
-    /// Number of index combinations of the dimensions before.
+    /// Product of the sizes of the dimensions before the divided dimension.
     pub outer: usize,
     /// Size of the dimension.
     pub size: usize,
-    /// Bytes per index of the dimension.
+    /// Number of bytes of one block.
     pub bytes: usize,
 }
 
 impl Blocks {
-    /// Returns the blocks of an array along a dimension, which exists.
+    /// Returns the blocks of an array along a dimension, which must exist.
     pub fn along(dims: &[i64], dimension: usize, element_bytes: usize) -> Blocks {
         let product = |dims: &[i64]| dims.iter().product::<i64>() as usize;
         Blocks {
@@ -23,8 +24,9 @@ impl Blocks {
     }
 }
 
-/// Copies `count` indices along the dimension, from index `start` of `source` to index `place` of
-/// `target`. Both arrays differ only in the size of the dimension.
+/// Copies the elements with `count` successive indices along the divided dimension, from index
+/// `start` of `source` to index `place` of `target`. The two arrays may differ only in the size of
+/// the divided dimension.
 pub fn copy(
     (source, from, start): (&[u8], Blocks, usize),
     (target, to, place): (&mut [u8], Blocks, usize),

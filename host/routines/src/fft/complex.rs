@@ -1,4 +1,5 @@
-//! Transforms of complex lines. Length and number of the lines determine the method.
+//! Transforms of complex lines. The length and the number of the lines determine whether the lines
+//! are transformed one by one or several at once.
 
 use num_complex::Complex;
 
@@ -16,7 +17,8 @@ pub(super) enum OfComplex<T: Element> {
 }
 
 impl<T: Element> OfComplex<T> {
-    /// Plans the transform of `lines` lines. The inverse transform divides by the length.
+    /// Plans the transform of `lines` lines. The inverse transform divides its result by the length
+    /// of a line.
     pub fn new(length: usize, lines: usize, inverse: bool) -> Self {
         if suits_lanes::<T>(length, lines) {
             OfComplex::InLanes(InLanes(ComplexLine::new(length, inverse)))
@@ -33,7 +35,8 @@ impl<T: Element> OfComplex<T> {
         }
     }
 
-    /// Transforms the lines of `input`, of which `inner` are interleaved. See [`rotate`].
+    /// Transforms the lines of `input`. The lines are interleaved in groups of `inner` lines. See
+    /// [`rotate`].
     pub fn run(
         &self,
         inner: usize,

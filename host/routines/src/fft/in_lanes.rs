@@ -7,13 +7,14 @@ use super::lanes::{Lanes, Vector, gather, scatter};
 use super::lines::LineTransform;
 use crate::{RoutineError, scratch as reserve};
 
-/// A transform that computes each line in a lane of the transform `L`.
+/// A transform of several lines at once. The transform `L` computes with vectors, and each lane of
+/// these vectors belongs to another line.
 pub(super) struct InLanes<L>(pub L);
 
-/// A number with lanes.
+/// A type of real or complex numbers that holds one number per lane of a vector.
 pub(super) trait HasLanes: Pod + Send + Sync {
     type Vector: Vector;
-    /// The number in a lane.
+    /// Type of the number in one lane.
     type Lane: Pod + Send + Sync;
 }
 

@@ -1,19 +1,20 @@
 //! Transforms of real lines of odd composite length.
 //!
-//! A real line of even length can be read as complex numbers, but not a line of odd length. So a
-//! line of length `n = p·m` is read as `p` interleaved sequences `y_j[i] = x[i·p + j]`. The
-//! transform takes two sequences as the real and the imaginary part of one complex sequence. With
-//! `Y_j` the transform of `y_j` and `w_n = exp(-2πi/n)`, the transform of the line is
+//! A real line of even length can be read as complex numbers, but a real line of odd length cannot.
+//! So a line of odd length `n = p·m` is read as `p` interleaved sequences `y_j[i] = x[i·p + j]`.
+//! Pairs of sequences are transformed together, as the real and the imaginary part of one complex
+//! sequence. This formula defines the transform `X` of the line, where `Y_j` is the transform of
+//! `y_j`, and `w_n` is `exp(-2πi/n)`.
 //!
 //! ```text
 //! X[k + m·q] = sum over j of w_p^(j·q) · (w_n^(j·k) · Y_j[k])      0 <= k < m, 0 <= q < p
 //! ```
 //!
-//! `X[n - k]` is the conjugate of `X[k]`, so the sums are necessary for `k <= m/2` only. Sources:
-//! Cooley and Tukey, "An algorithm for the machine calculation of complex Fourier series" (1965),
-//! and for two real sequences in one: Cooley, Lewis and Welch, "The fast Fourier transform
-//! algorithm: programming considerations in the calculation of sine, cosine and Laplace transforms"
-//! (1970).
+//! `X[n - k]` is the conjugate of `X[k]`, so the sums are computed for `k <= m/2` only. Source of
+//! the formula: Cooley and Tukey, "An algorithm for the machine calculation of complex Fourier
+//! series" (1965). Source of the transform of two real sequences as one complex sequence: Cooley,
+//! Lewis and Welch, "The fast Fourier transform algorithm: programming considerations in the
+//! calculation of sine, cosine and Laplace transforms" (1970).
 
 use std::sync::Arc;
 
@@ -24,15 +25,16 @@ use super::lines::{LineTransform, TransformReal};
 use super::method::has_only_fast_factors;
 use crate::{RoutineError, scratch as reserve};
 
-/// Transform of a real line of odd length `n`. The result is that of
+/// Transform of a real line of odd length `n`. Computes the same elements as
 /// [`FromRealLine`](super::whole::FromRealLine).
 pub(super) struct InterleavedFromReal<T>(InterleavedLine<T>);
 
-/// Inverse transform to a real line of odd length `n`, divided by `n`. The result is that of
-/// [`ToRealLine`](super::whole::ToRealLine).
+/// Inverse transform to a real line of odd length `n`, divided by `n`. Computes the same elements
+/// as [`ToRealLine`](super::whole::ToRealLine).
 pub(super) struct InterleavedToReal<T>(InterleavedLine<T>);
 
-/// The parts of a transform, or of an inverse transform without the division by `n`.
+/// The plans and factors of a transform or of an inverse transform. The inverse transform with
+/// these plans does not divide by `n`.
 struct InterleavedLine<T> {
     /// Number of interleaved sequences, `p`.
     sequences: usize,
@@ -40,22 +42,24 @@ struct InterleavedLine<T> {
     length: usize,
     of_sequences: Arc<dyn Fft<T>>,
     across_sequences: Arc<dyn Fft<T>>,
-    /// `w_n^(j·k)` at `k·p + j` for `k <= m/2`. For the inverse transform, the conjugate.
+    /// Element `k·p + j` is `w_n^(j·k)`, for `k <= m/2`. For the inverse transform, the element is
+    /// the conjugate of `w_n^(j·k)`.
     twiddles: Vec<Complex<T>>,
 }
 
 /// Scratch memory of a transform.
 pub(super) struct InterleavedScratch<T> {
-    /// Pairs of sequences, one pair after the other.
+    /// Pairs of sequences as complex sequences, one pair after the other.
     pairs: Vec<Complex<T>>,
-    /// `Y_j[k]`, or results, with the sequences of one `k` adjacent.
+    /// The terms `w_n^(j·k) · Y_j[k]` of the sums, or the sums `X[k + m·q]`. Elements with equal
+    /// `k` are adjacent.
     across: Vec<Complex<T>>,
     of_transforms: Vec<Complex<T>>,
 }
 
 impl<T: TransformReal> InterleavedFromReal<T> {
-    /// Plans the transform of lines of `length` elements. Returns `None` if the length is even,
-    /// prime or has no large prime factor.
+    /// Plans the transform of lines of `length` elements. Returns `None` if the length is even or
+    /// prime, or has no prime factor above 11.
     pub fn new(length: usize) -> Option<Self> {
         Some(InterleavedFromReal(InterleavedLine::new(length, FftDirection::Forward)?))
     }
@@ -80,8 +84,8 @@ impl<T: TransformReal> LineTransform for InterleavedFromReal<T> {
 }
 
 impl<T: TransformReal> InterleavedToReal<T> {
-    /// Plans the transform to lines of `length` elements. Returns `None` if the length is even,
-    /// prime or has no large prime factor.
+    /// Plans the transform to lines of `length` elements. Returns `None` if the length is even or
+    /// prime, or has no prime factor above 11.
     pub fn new(length: usize) -> Option<Self> {
         Some(InterleavedToReal(InterleavedLine::new(length, FftDirection::Inverse)?))
     }
@@ -175,8 +179,8 @@ impl<T: TransformReal> InterleavedLine<T> {
         });
     }
 
-    /// Writes the line whose transform begins with the `n/2+1` elements of `input`, multiplied by
-    /// `n`. Ignores the imaginary part of the first element.
+    /// Computes the line whose transform begins with the `n/2+1` elements of `input`, and writes
+    /// `n` times this line. Ignores the imaginary part of the first element of `input`.
     fn inverse(&self, input: &[Complex<T>], line: &mut [T], scratch: &mut InterleavedScratch<T>) {
         let InterleavedScratch { pairs, across, of_transforms } = scratch;
         let (p, m) = (self.sequences, self.length);
@@ -209,8 +213,9 @@ impl<T: TransformReal> InterleavedLine<T> {
         }
     }
 
-    /// Calls `visit(at, k, is_conjugate)` for the element `at` of the sums across sequences. The
-    /// element is `X[k]` or its conjugate, `k <= n/2`.
+    /// Calls `visit(at, k, is_conjugate)` for each element of the sums across sequences. The
+    /// element at index `at` is `X[k]`, or the conjugate of `X[k]` if `is_conjugate` is true. `k`
+    /// is at most `n/2`.
     fn each_result(&self, mut visit: impl FnMut(usize, usize, bool)) {
         let (p, m, n) = (self.sequences, self.length, self.len());
         for k in 0..=m / 2 {
@@ -223,7 +228,8 @@ impl<T: TransformReal> InterleavedLine<T> {
     }
 }
 
-/// Returns the largest divisor of `n` that is at most the root of `n`, or `None` if that is 1.
+/// Returns the largest divisor of `n` that is at most the square root of `n`, or `None` if this
+/// divisor is 1.
 fn largest_divisor_up_to_root(n: usize) -> Option<usize> {
     (2..=n.isqrt()).rev().find(|&divisor| n.is_multiple_of(divisor))
 }

@@ -1,9 +1,9 @@
-//! Vectors of numbers as a number type: each lane holds an element of another line.
+//! A number type that is a vector: each lane holds an element of a different line.
 //!
 //! `rustfft` has transforms with AVX for lengths whose prime factors are at most 11. For other
-//! lengths it computes one complex number at a time, which leaves most of a vector register unused.
-//! These transforms are generic over the number type. With the types of this file they compute
-//! several lines at once.
+//! lengths, `rustfft` computes one complex number at a time, which leaves most of a vector register
+//! unused. The transforms without AVX are generic over the number type. With the number types of
+//! this file, `rustfft` transforms several lines at once.
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
@@ -29,7 +29,7 @@ impl Element for f64 {
     type Vector = f64x2;
 }
 
-/// The number type for lines of `T` in lanes.
+/// The number type whose lanes hold elements of type `T`, each of a different line.
 pub(super) type LanesOf<T> = Lanes<<T as Element>::Vector>;
 
 /// A vector with [`COUNT`](Vector::COUNT) elements.
@@ -86,7 +86,7 @@ impl Vector for f64x2 {
     }
 }
 
-/// The elements of several lines at one position, as a number.
+/// A number whose lanes are the elements of several lines at the same position.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(transparent)]
 pub(super) struct Lanes<V>(V);
@@ -96,7 +96,8 @@ impl<V: Vector> Lanes<V> {
         Lanes(V::splat(element))
     }
 
-    /// Computes lane by lane, for operations that transforms do not use.
+    /// Applies `of` to one lane after the other. The operations that call this function are not
+    /// used in transforms.
     fn by_lane(self, other: Self, of: impl Fn(V::Element, V::Element) -> V::Element) -> Self {
         let mut result = self;
         let elements = cast_slice_mut::<Self, V::Element>(std::slice::from_mut(&mut result));
@@ -207,15 +208,15 @@ impl<V: Vector> TransformReal for Lanes<V> {
         Lanes::splat(V::Element::rounded(value))
     }
 
-    /// Uses the planner without AVX. The other one has instructions for `f32` and `f64` alone, but
-    /// its code would be compiled for this type too.
+    /// Uses the planner without AVX. The planner with AVX supports only `f32` and `f64`, but its
+    /// code would be compiled for this type too.
     fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<Self>> {
         FftPlannerScalar::new().plan_fft(length, direction)
     }
 }
 
-/// Copies lines into lanes. The lines start `distance` elements apart, and have as many elements as
-/// `lanes` has vectors. If there are fewer lines than lanes, the remaining lanes contain the last
+/// Copies lines into lanes. The lines start `distance` elements apart. Each line has one element
+/// per vector of `lanes`. If there are fewer lines than lanes, the remaining lanes contain the last
 /// line.
 pub(super) fn gather<V: Vector>(lines: &[V::Element], distance: usize, lanes: &mut [Lanes<V>]) {
     let last = lines.len().saturating_sub(lanes.len()) / distance;

@@ -47,21 +47,23 @@ pub(super) trait LineTransform: Sync {
     type Output: Pod + Send + Sync;
     type Scratch: Send;
 
-    /// Returns the length of the line read and of the line written, in elements.
+    /// Returns the length of the line that the transform reads, and the length of the line that it
+    /// writes, in elements.
     fn lengths(&self) -> (usize, usize);
 
     /// Allocates scratch memory for a transform. The content of the scratch memory is undefined
     /// before and after the transform.
     fn scratch(&self) -> Result<Self::Scratch, RoutineError>;
 
-    /// Returns the number of lines that are computed together.
+    /// Returns the number of lines that the transform computes at once.
     fn together(&self) -> usize {
         1
     }
 
     fn transform(&self, input: &[Self::Input], output: &mut [Self::Output], scratch: &mut Self::Scratch);
 
-    /// Transforms lines that start `distance` elements apart to adjacent lines.
+    /// Transforms lines that start `distance` elements apart, and writes the results as adjacent
+    /// lines.
     fn transform_lines(
         &self,
         input: &[Self::Input],
@@ -83,8 +85,8 @@ pub(super) struct ComplexLine<T> {
 }
 
 impl<T: TransformReal> ComplexLine<T> {
-    /// Plans the transform of lines of `length` elements. The inverse transform divides by the
-    /// length.
+    /// Plans the transform of lines of `length` elements. The inverse transform divides its result
+    /// by the length of a line.
     pub fn new(length: usize, inverse: bool) -> Self {
         let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
         let plan = T::plan(length, direction);

@@ -1,22 +1,23 @@
-//! The choice between transforms line by line and transforms of several lines at once.
+//! Decides whether lines are transformed one by one or several at once.
 
 use super::lanes::{Element, Vector};
 
 /// Largest prime factor for which `rustfft` has transforms with AVX.
 const LARGEST_FAST_FACTOR: usize = 11;
-/// Largest prime factor for which `rustfft` has a transform of its own.
+/// Largest prime factor for which `rustfft` has a specialised transform.
 const LARGEST_FACTOR: usize = 31;
 
-/// Whether complex lines of this length are computed faster in lanes than one by one. In
-/// measurements this was so if two or more factors without AVX made up the larger part of the
-/// length.
+/// Whether complex lines of this length are transformed faster in lanes than one by one. In
+/// measurements, lanes were faster if the length had at least two prime factors without AVX
+/// transforms, and the product of these factors was larger than the product of the other factors.
 pub(super) fn suits_lanes<T: Element>(length: usize, lines: usize) -> bool {
     let (fast, others) = split_at_factor(length, LARGEST_FAST_FACTOR);
     others > fast.max(LARGEST_FACTOR) && has_enough::<T>(others, lines)
 }
 
-/// Like [`suits_lanes`], for real lines. In four lanes, one factor without AVX is enough. Lanes
-/// also speed up the separation of lines of odd length into sequences.
+/// Like [`suits_lanes`], for real lines. If a vector has four lanes, transforms in lanes are faster
+/// even if only one prime factor has no AVX transform. Lanes also speed up the separation of lines
+/// of odd length into sequences.
 pub(super) fn suits_real_lanes<T: Element>(length: usize, lines: usize) -> bool {
     let (fast, others) = split_at_factor(length, LARGEST_FAST_FACTOR);
     let is_enough = others > fast || others > 1 && !length.is_multiple_of(2);
@@ -28,12 +29,14 @@ pub(super) fn has_only_fast_factors(length: usize) -> bool {
     split_at_factor(length, LARGEST_FAST_FACTOR).1 == 1
 }
 
-/// Whether there are enough lines to fill the lanes, and `rustfft` computes the factors directly.
+/// Whether there are enough lines to fill the lanes, and `rustfft` has a specialised transform for
+/// every prime factor of `others`.
 fn has_enough<T: Element>(others: usize, lines: usize) -> bool {
     lines >= T::Vector::COUNT && split_at_factor(others, LARGEST_FACTOR).1 == 1
 }
 
-/// Divides a length into the product of its prime factors up to `largest` and the rest.
+/// Splits a length into two factors: the product of its prime factors up to `largest`, and the
+/// product of its other prime factors.
 fn split_at_factor(length: usize, largest: usize) -> (usize, usize) {
     let mut rest = length;
     for factor in 2..=largest {

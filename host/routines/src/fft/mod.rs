@@ -1,10 +1,10 @@
 //! Fourier transforms over the last one to three dimensions of an array.
 //!
 //! The crate `rustfft` transforms single complex lines, which are sequences of elements along one
-//! dimension. If a line would fill vector registers badly, several lines are transformed at
-//! once (`lanes.rs`). The shape determines which lines a thread transforms together, and the result
-//! of a line does not depend on other lines. So the bits of a result do not depend on the number of
-//! threads.
+//! dimension. If the transform of one line would leave most of a vector register unused, several
+//! lines are transformed at once (`lanes.rs`). The shape determines which lines a thread transforms
+//! together, and the result of a line does not depend on other lines. So the bits of a result do
+//! not depend on the number of threads.
 
 mod complex;
 mod in_lanes;

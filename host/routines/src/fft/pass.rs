@@ -11,14 +11,14 @@ use crate::{RoutineError, Workers, scratch, try_for_each};
 /// Approximate number of elements that a thread transforms per part. Parts of this size cost little
 /// to distribute among threads.
 const PART: usize = 1 << 13;
-/// Number of interleaved lines that are gathered at once. The elements with equal index in these
-/// lines are adjacent. These elements fill at least two cache lines, because an element has at
+/// Number of interleaved lines that are gathered at once. The elements with equal index in `BLOCK`
+/// interleaved lines are adjacent, and fill at least two cache lines, because an element has at
 /// least 8 bytes.
 const BLOCK: usize = 16;
 
 /// Transforms the middle dimension of an array of shape `(outer, length, inner)`. The output has
-/// the shape `(outer, inner, length)`. `line` determines two values of `length`, one for the input
-/// and one for the output.
+/// the shape `(outer, inner, length)`. The `length` of the input may differ from the `length` of
+/// the output. The transform `line` determines both lengths.
 pub(super) fn rotate<L: LineTransform>(
     line: &L,
     inner: usize,
@@ -52,7 +52,7 @@ fn rows<L: LineTransform>(
 }
 
 /// Transforms interleaved lines. In interleaved lines, elements with equal index in neighbouring
-/// lines are adjacent in memory. Gathers each line into contiguous memory first.
+/// lines are adjacent in memory. Copies each line into contiguous memory before its transform.
 fn columns<L: LineTransform>(
     line: &L,
     inner: usize,
@@ -83,8 +83,8 @@ fn columns<L: LineTransform>(
     })
 }
 
-/// Copies `columns` of an array with rows of `width` elements to rows that start `distance`
-/// elements apart.
+/// Copies columns `columns` of `input`, whose rows have `width` elements, to rows of `output` that
+/// start `distance` elements apart.
 fn gather<T: Copy>(input: &[T], width: usize, columns: std::ops::Range<usize>, output: &mut [T], distance: usize) {
     const ROWS: usize = 8;
     for (block, rows) in input.chunks(ROWS * width).enumerate() {

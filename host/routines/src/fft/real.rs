@@ -1,4 +1,5 @@
-//! Transforms between real and complex lines. Length and number of the lines determine the method.
+//! Transforms between real and complex lines. The length and the number of the lines determine the
+//! method of the transform.
 
 use num_complex::Complex;
 
@@ -67,7 +68,8 @@ impl<T: Element> ToReal<T> {
         }
     }
 
-    /// Transforms the lines of `input`, of which `inner` are interleaved. See [`rotate`].
+    /// Transforms the lines of `input`. The lines are interleaved in groups of `inner` lines. See
+    /// [`rotate`].
     pub fn run(
         &self,
         inner: usize,

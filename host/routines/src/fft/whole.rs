@@ -1,7 +1,8 @@
-//! Transforms of real lines, read as one complex line.
+//! Transforms of real lines: each real line is read as one complex line.
 //!
-//! A line of even length `n = 2m` is read as the complex line `z[i] = x[2i] + i·x[2i+1]`. With `Z`
-//! the transform of `z` and `w = exp(-2πi/n)`, the transform of the real line is
+//! A line of even length `n = 2m` is read as the complex line `z[i] = x[2i] + i·x[2i+1]`. This
+//! formula defines the transform `X` of the real line, where `Z` is the transform of `z`, and `w`
+//! is `exp(-2πi/n)`.
 //!
 //! ```text
 //! X[k] = 1/2 (Z[k] + conj Z[m-k]) - i/2 w^k (Z[k] - conj Z[m-k])      0 <= k <= m, Z[m] = Z[0]
@@ -12,7 +13,7 @@
 //! length is read as a complex line with imaginary parts 0.
 //!
 //! The crate `realfft` has these transforms too, but its planner compiles the code with AVX for all
-//! number types, also for those that this code cannot serve.
+//! number types, even for number types that the AVX code does not support.
 
 use std::sync::Arc;
 
@@ -24,25 +25,28 @@ use super::lines::{LineTransform, TransformReal};
 use crate::{RoutineError, scratch as reserve};
 
 /// Transform of a real line of length `n`. The result consists of the first `n/2+1` elements of the
-/// complex transform. These elements determine all other elements of the transform.
+/// complex transform. The first `n/2+1` elements determine all other elements of the complex
+/// transform.
 pub(super) struct FromRealLine<T>(RealLine<T>);
 
 /// Inverse transform to a real line of length `n`, divided by `n`. The input consists of the first
-/// `n/2+1` elements of a complex line. The other elements of that line are conjugates of input
-/// elements. So the first element must be real, and the middle element too if `n` is even. The
-/// transform ignores the imaginary parts of these two elements.
+/// `n/2+1` elements of a complex line. The other elements of the complex line are conjugates of
+/// input elements. So the first element of the input must be real. If `n` is even, the last element
+/// of the input must be real too. The transform ignores the imaginary part of an element that must
+/// be real.
 pub(super) struct ToRealLine<T>(RealLine<T>);
 
 struct RealLine<T> {
     length: usize,
     /// The transform of the complex line.
     plan: Arc<dyn Fft<T>>,
-    /// The factors of `Z[k] - conj Z[m-k]`, or of `X[k] - conj X[m-k]` for the inverse transform, for
-    /// `k <= m/2`. Empty if the length is odd.
+    /// For each `k <= m/2`, the factor of `Z[k] - conj Z[m-k]`. For the inverse transform, the
+    /// factor of `X[k] - conj X[m-k]`. Empty if the length is odd.
     twiddles: Vec<Complex<T>>,
 }
 
-/// Scratch memory of a transform: the complex line, and the memory of its transform.
+/// Scratch memory of a transform: memory for the complex line, and memory that `rustfft` needs to
+/// transform this line.
 type Scratch<T> = (Vec<Complex<T>>, Vec<Complex<T>>);
 
 impl<T: TransformReal> RealLine<T> {
@@ -66,9 +70,9 @@ impl<T: TransformReal> RealLine<T> {
         Ok((reserve(self.plan.len())?, reserve(of_plan)?))
     }
 
-    /// Writes `sum + difference` to `to[k]` and the conjugate of `sum - difference` to `to[m-k]` for
-    /// `0 < k < m`. `sum` is `half (from[k] + conj from[m-k])`, and `difference` is the other term
-    /// of the formula.
+    /// Writes `sum + difference` to `to[k]` and the conjugate of `sum - difference` to `to[m-k]`
+    /// for `0 < k < m`. `sum` is `half (from[k] + conj from[m-k])`, and `difference` is
+    /// `twiddles[k] (from[k] - conj from[m-k])`.
     fn combine(&self, from: &[Complex<T>], to: &mut [Complex<T>], half: T) {
         let m = self.plan.len();
         let each = |a: Complex<T>, b: Complex<T>, twiddle: Complex<T>| {

@@ -13,7 +13,7 @@ use crate::operation::backend_config;
 pub(super) struct RequiredAttributes(Attributes);
 
 impl RequiredAttributes {
-    /// Parses the attributes. Fails if they are no dictionary.
+    /// Parses the attributes. Fails if the attributes are not a dictionary.
     pub fn of(instruction: &Instruction) -> Result<Self, Unsupported> {
         Attributes::new(backend_config(instruction)).map(RequiredAttributes)
     }
@@ -24,8 +24,8 @@ impl RequiredAttributes {
         self.0.get(name)?.ok_or_else(missing)
     }
 
-    /// Returns the letter that an attribute holds. The attribute is a character code. The letter is
-    /// returned in upper case.
+    /// Returns the letter that an attribute holds as a character code. Converts the letter to upper
+    /// case.
     pub fn letter(&self, name: &str) -> Result<char, Unsupported> {
         let code: i64 = self.get(name)?;
         let wrong = |_| Unsupported::new(format!("`{name} = {code}` in backend_config: expected the code of a letter"));

@@ -15,13 +15,13 @@ use crate::linalg::{hessenberg, tridiagonal};
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
 /// Reduction of a square matrix to Hessenberg form. The first result is a matrix that holds the
-/// form and, below the first subdiagonal, the reflectors. The other results are the taus and a
-/// status.
+/// Hessenberg form and, below the first subdiagonal, the reflectors. The other results are the
+/// scalar factors of the reflectors (taus) and a status.
 #[derive(Debug)]
 struct Hessenberg<T> {
     n: usize,
-    /// Range of rows and columns to reduce. Outside this range, the matrix must already be
-    /// triangular.
+    /// Range of rows and columns to reduce. Outside these rows and columns, the matrix must already
+    /// be upper triangular.
     active: std::ops::Range<usize>,
     of: ElementMarker<T>,
 }
@@ -68,8 +68,9 @@ pub(super) fn gehrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
 }
 
 /// Reduction of a Hermitian matrix to tridiagonal form. The first result is a matrix that holds the
-/// form and, outside the form's diagonals, the reflectors. The other results are the main diagonal,
-/// the off-diagonal, the taus and a status.
+/// three diagonals of the tridiagonal form and, outside these diagonals, the reflectors. The other
+/// results are the main diagonal, the off-diagonal, the scalar factors of the reflectors (taus) and
+/// a status.
 #[derive(Debug)]
 struct Tridiagonal<T> {
     n: usize,

@@ -73,9 +73,9 @@ pub(super) fn syevd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
 }
 
 /// Singular values and optional singular vectors. The first result is the matrix that LAPACK
-/// overwrites. In fusebox, this first result is always zero. The other results are the singular
-/// values in descending order, the left singular vectors, the adjoint of the right singular
-/// vectors, and a status.
+/// overwrites. Fusebox fills the first result with zeros. The other results are the singular values
+/// in descending order, the left singular vectors, the adjoint of the right singular vectors, and a
+/// status.
 #[derive(Debug)]
 struct SingularValues<T> {
     rows: usize,
@@ -146,9 +146,9 @@ pub(super) fn gesdd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
     form.routine(SingularValues::<T> { rows, columns, vectors, of: PhantomData })
 }
 
-/// Schur form of a square matrix. The results are the form, its unitary matrix, the eigenvalues,
-/// the number of sorted eigenvalues (always zero), and a status. For a real matrix, two results
-/// hold the real and the imaginary parts of the eigenvalues.
+/// Schur form of a square matrix. The results are the Schur form, its unitary matrix, the
+/// eigenvalues, the number of sorted eigenvalues (always zero), and a status. For a real matrix,
+/// two results hold the real and the imaginary parts of the eigenvalues.
 #[derive(Debug)]
 struct Schur<T> {
     n: usize,

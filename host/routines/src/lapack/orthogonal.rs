@@ -1,5 +1,5 @@
-//! Computes QR factorisations. Also computes unitary matrices from their reflectors, and products
-//! with these unitary matrices.
+//! Computes QR factorisations. Also computes unitary matrices from their reflectors, and multiplies
+//! matrices by these unitary matrices.
 
 use std::marker::PhantomData;
 
@@ -15,8 +15,9 @@ use crate::linalg::qr;
 use crate::linalg::scalar::Scalar;
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
-/// QR factorisation. The results are the packed factors and the taus. With column pivoting, the
-/// order of the columns is another result, between the factors and the taus.
+/// QR factorisation. The results are the packed factors and the scalar factors of the reflectors
+/// (taus). With column pivoting, the order of the columns is another result, between the packed
+/// factors and the taus.
 #[derive(Debug)]
 struct Qr<T> {
     rows: usize,
@@ -75,7 +76,7 @@ pub(super) fn geqp3<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     form.routine(Qr::<T> { rows, columns, pivoted: true, of: PhantomData })
 }
 
-/// Computes the first columns of a product of reflectors. This product is a unitary matrix.
+/// Computes the first columns of a product of reflectors, which is a unitary matrix.
 #[derive(Debug)]
 struct Unitary<T> {
     rows: usize,

@@ -6,8 +6,8 @@ use fusebox_core::hlo::{ArrayShape, ElementType};
 use crate::linalg::batch::{Batched, PerMatrix};
 use crate::{Operation, Routine, Unsupported};
 
-/// The shapes of the operands and results of a call. The methods return and check the dimensions
-/// that follow the batch dimensions.
+/// The shapes of the operands and results of a call. The methods ignore the batch dimensions: they
+/// return and check the dimensions that follow.
 pub(super) struct CallShapes<'a> {
     operation: &'a Operation<'a>,
     /// Sizes of the batch dimensions.
@@ -17,8 +17,8 @@ pub(super) struct CallShapes<'a> {
 
 impl<'a> CallShapes<'a> {
     /// Reads the batch dimensions from the first operand. `ranks` holds, for each operand, the
-    /// number of dimensions that follow the batch dimensions. Fails if an operand has other batch
-    /// dimensions or another rank.
+    /// number of dimensions that follow the batch dimensions. Fails if the batch dimensions of an
+    /// operand differ from those of the first operand, or if its rank does not fit `ranks`.
     pub fn new(operation: &'a Operation<'a>, ranks: &[usize]) -> Result<Self, Unsupported> {
         operation.takes_arrays(ranks.len())?;
         let first = operation.argument(0)?;

@@ -28,9 +28,10 @@ pub(super) type ElementMarker<T> = PhantomData<fn() -> T>;
 struct Cholesky<T> {
     n: usize,
     lower: bool,
-    /// Whether the results are defined by HLO's `cholesky`, not by LAPACK. HLO's operation sets the
-    /// other triangle to zero, and sets all elements to NaN if the matrix has no factor. LAPACK's
-    /// function leaves the other triangle unchanged, and returns a status.
+    /// Whether HLO's `cholesky` defines the results, not LAPACK's function. HLO's `cholesky` sets
+    /// the triangle outside the factor to zero, and sets all elements to NaN if the matrix has no
+    /// Cholesky factor. LAPACK's function leaves the triangle outside the factor unchanged, and
+    /// returns a status.
     clean: bool,
     of: ElementMarker<T>,
 }
@@ -76,8 +77,9 @@ impl<T: Scalar> PerMatrix for Cholesky<T> {
 }
 
 impl<T: Scalar> Cholesky<T> {
-    /// Copies the triangle that the factorisation does not compute from the input to the result. On
-    /// some processors, the crate faer overwrites elements next to the computed triangle.
+    /// Copies one triangle from the input to the result: the triangle that the factorisation does
+    /// not compute. On some processors, the crate faer overwrites elements next to the computed
+    /// triangle.
     fn restore_other_triangle(&self, input: &[T], result: &mut [T]) {
         let rows = input.chunks_exact(self.n.max(1)).zip(result.chunks_exact_mut(self.n.max(1)));
         for (row, (given, found)) in rows.enumerate() {

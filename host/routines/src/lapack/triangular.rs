@@ -1,5 +1,5 @@
 //! Describes the triangular system that an instruction solves. HLO's `triangular-solve` and
-//! LAPACK's `trsm` have different attributes. Both are converted to one description.
+//! LAPACK's `trsm` have different attributes, which this file converts to one description.
 
 use fusebox_core::hlo::{Instruction, Op, Transpose};
 

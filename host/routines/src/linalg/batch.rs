@@ -25,8 +25,8 @@ pub(crate) struct Batched<F> {
     pub each: F,
 }
 
-/// Minimum number of arithmetic operations per part. Parts of this size can be distributed among
-/// threads at little cost.
+/// Approximate number of arithmetic operations per part. A part has at least one index of the batch
+/// dimensions. Parts of this size can be distributed among threads at little cost.
 const PART: usize = 1 << 15;
 
 impl<F: PerMatrix> Routine for Batched<F> {
@@ -57,9 +57,10 @@ impl<F: PerMatrix> Routine for Batched<F> {
         })
     }
 
-    /// The reciprocal of a complex number in the crate faer scales the number so that its square is
-    /// close to the largest number. The reciprocal of this square is often subnormal. If it were
-    /// flushed to zero, the solution of a system would be zero.
+    /// To compute the reciprocal of a complex number, the crate faer scales the number so that its
+    /// square is close to the largest float. The reciprocal of the scaled number's square is often
+    /// subnormal. If the processor flushed this reciprocal to zero, the solution of a system of
+    /// equations would be zero.
     fn needs_subnormals(&self) -> bool {
         true
     }

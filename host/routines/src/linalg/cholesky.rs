@@ -18,7 +18,8 @@ const BLOCK: usize = 128;
 /// unchanged.
 ///
 /// If the matrix is not positive definite, returns the order of the first leading minor that is not
-/// positive. Orders are counted from 1. The content of the lower triangle is then undefined.
+/// positive. Orders are counted from 1. If the matrix is not positive definite, the content of the
+/// lower triangle is undefined on return.
 pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> Result<Option<usize>, RoutineError> {
     let n = a.rows();
     for start in (0..n).step_by(BLOCK) {

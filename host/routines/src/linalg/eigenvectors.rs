@@ -51,7 +51,7 @@ pub(crate) enum EigenvectorSide {
 /// diagonal, only the diagonal blocks of two rows have a nonzero element.
 pub(crate) struct SchurForm<'a, E: Scalar> {
     t: &'a Matrix<E>,
-    /// Minimum magnitude of a pivot. A smaller pivot is replaced by this value.
+    /// Minimum magnitude of a pivot. A pivot of smaller magnitude is replaced by this minimum.
     least: E::Real,
 }
 
@@ -70,8 +70,9 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         i + 1 < self.t.rows() && self.t[(i + 1, i)] != E::nothing()
     }
 
-    /// Computes the remaining elements of an eigenvector. `given` holds the rows of the eigenvalue.
-    /// On entry, the elements in these rows are set, and all other elements are zero.
+    /// Computes the elements of an eigenvector outside the rows `given`, which are the rows of the
+    /// eigenvalue. On entry, the elements in the rows `given` are set, and all other elements are
+    /// zero.
     pub fn complete<S: Embed<E> + Scalar<Real = E::Real>>(
         &self,
         value: S,

@@ -167,9 +167,9 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
     Ok(vectors)
 }
 
-/// Returns two elements of an eigenvector: those in the rows of the eigenvalue's block. The
-/// eigenvalue is the one with a positive imaginary part among the block's two eigenvalues. `above`
-/// and `below` are the off-diagonal elements of the block.
+/// Returns the two elements of an eigenvector in the rows of a diagonal block. The eigenvector
+/// belongs to the eigenvalue of this block that has a positive imaginary part. `above` and `below`
+/// are the off-diagonal elements of the block.
 fn first_elements<C: Scalar>(above: C::Real, below: C::Real, imaginary: C::Real, side: EigenvectorSide) -> (C, C) {
     let zero = real::<C::Real>(0.0);
     let one = real::<C::Real>(1.0);

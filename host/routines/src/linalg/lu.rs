@@ -18,8 +18,7 @@ pub(crate) struct Pivots {
     /// For each `i`, the row that is exchanged with row `i` before column `i` is eliminated. Rows
     /// are numbered from 0.
     pub rows: Vec<usize>,
-    /// Number of the first column with a zero pivot, counted from 1. This number is 0 if no pivot
-    /// is zero.
+    /// Number of the first column with a zero pivot, counted from 1, or 0 if no pivot is zero.
     pub singular: usize,
 }
 
@@ -89,8 +88,8 @@ fn update<T: Scalar>(
     add_product(right, height, middle..height, -T::unit(), below, above.view(), workers)
 }
 
-/// Exchanges rows in the columns `columns`. The factorisation of columns `start..end` has exchanged
-/// the same rows.
+/// In the columns `columns`, exchanges the rows that the factorisation of columns `start..end` has
+/// exchanged.
 fn exchange<T: Scalar>(a: &mut Matrix<T>, pivots: &[usize], start: usize, end: usize, columns: std::ops::Range<usize>) {
     for j in columns {
         let column = a.column_mut(j);

@@ -51,8 +51,8 @@ impl<T: Scalar> Matrix<T> {
         Ok(matrix)
     }
 
-    /// Creates the adjoint of a matrix. `elements` are the elements of this matrix in row-major
-    /// order. `rows` and `columns` are the numbers of rows and columns of the adjoint.
+    /// Creates the adjoint of the matrix whose elements in row-major order are `elements`. `rows`
+    /// and `columns` are the numbers of rows and columns of the adjoint.
     pub fn adjoint_from_rows(elements: &[T], rows: usize, columns: usize) -> Result<Self, RoutineError> {
         let mut matrix = Matrix::zeros(rows, columns)?;
         if elements.len() != matrix.elements.len() {
@@ -147,7 +147,7 @@ impl<T: Scalar> Matrix<T> {
 
     /// Calls [`scale_to_unit`](Matrix::scale_to_unit) if the largest element is so large or so
     /// small that its square could overflow or underflow. Returns the factor that undoes the
-    /// scaling. This factor is one if the matrix is not scaled.
+    /// scaling. If the matrix is not scaled, the factor is one.
     pub fn scale_into_range(&mut self) -> T::Real {
         let (low, high) = safe_range::<T::Real>();
         if (low..=high).contains(&self.largest()) { real(1.0) } else { self.scale_to_unit() }
@@ -173,8 +173,9 @@ impl<T: Scalar> Matrix<T> {
     }
 }
 
-/// Returns a range of magnitudes. The square of each magnitude is a normal number, and so is the
-/// product of this square and the precision.
+/// Returns the smallest and the largest magnitude of a range. For each magnitude in this range, its
+/// square is a normal number, and the product of its square and the precision is a normal number
+/// too.
 fn safe_range<R: Real>() -> (R, R) {
     let high = Float::exp2(Float::floor(Float::log2(<R as Float>::max_value()) / real::<R>(4.0)));
     (real::<R>(1.0) / high, high)

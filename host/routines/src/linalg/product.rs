@@ -18,7 +18,7 @@ use super::matrix::Matrix;
 use super::scalar::Scalar;
 use crate::{RoutineError, Workers, try_for_each};
 
-/// Minimum number of multiplications to compute a piece of a result.
+/// Minimum number of multiplications that compute one piece of a result.
 const PIECE: usize = 1 << 20;
 
 /// Returns the number of columns per piece. `cost` is the number of multiplications per column.
@@ -31,8 +31,8 @@ fn width(columns: usize, cost: usize) -> usize {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Triangle {
     pub lower: bool,
-    /// Whether all elements on the diagonal are assumed to be one. The solver then does not read
-    /// the diagonal.
+    /// Whether the solver assumes that all elements on the diagonal are one, and does not read the
+    /// diagonal.
     pub unit: bool,
     pub conjugate: bool,
 }

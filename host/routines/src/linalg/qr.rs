@@ -10,8 +10,8 @@ use super::scalar::{Scalar, precision, real};
 use super::vectors::wide;
 use crate::{RoutineError, Workers, try_for_each};
 
-/// Number of reflectors that are combined into one product. The product is then applied to the rest
-/// of the matrix.
+/// Number of reflectors that are combined into one product, which is then applied to the rest of
+/// the matrix.
 const BLOCK: usize = 32;
 /// Minimum number of columns for which reflectors are combined into blocks.
 const NARROW: usize = 48;
@@ -164,8 +164,8 @@ pub(crate) struct ColumnPivots<T> {
 }
 
 /// Factorises as [`factorise`] does, but also exchanges columns, so that the magnitudes on the
-/// diagonal of R decrease. Columns for which `fixed` returns true come first. The diagonal elements
-/// of these columns may have any magnitude.
+/// diagonal of R decrease. Columns for which `fixed` returns true come first, and their diagonal
+/// elements may have any magnitude.
 pub(crate) fn factorise_pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> ColumnPivots<T> {
     wide(
         #[inline(always)]

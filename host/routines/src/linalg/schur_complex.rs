@@ -10,7 +10,8 @@ use super::vectors::wide;
 /// right by the unitary matrix of this transformation.
 ///
 /// If the iteration does not converge, the error is the number of the last row that has not
-/// converged, counted from 1. The content of `h` is then undefined.
+/// converged, counted from 1. If the iteration does not converge, the content of `h` is undefined
+/// on return.
 pub(crate) fn iterate<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>) -> Result<(), usize> {
     wide(
         #[inline(always)]
@@ -84,8 +85,8 @@ fn first_of_block<T: Scalar>(h: &Matrix<T>, last: usize) -> usize {
     0
 }
 
-/// Returns an eigenvalue of the 2 × 2 block in rows `last - 1` and `last`. The block has two
-/// eigenvalues. The returned one is nearer to the last diagonal element of the block.
+/// Returns one of the two eigenvalues of the 2 × 2 block in rows `last - 1` and `last`: the
+/// eigenvalue that is nearer to the last diagonal element of the block.
 #[inline(always)]
 fn wilkinson<T: Scalar>(h: &Matrix<T>, last: usize) -> T {
     let (a, b) = (h[(last - 1, last - 1)], h[(last - 1, last)]);

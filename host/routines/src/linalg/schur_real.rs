@@ -12,13 +12,14 @@ use super::vectors::wide;
 /// a positive imaginary part comes first.
 pub(crate) type EigenvalueParts<R> = (Vec<R>, Vec<R>);
 
-/// Converts the Hessenberg matrix `h` to its real Schur form. Diagonal blocks of two rows then have
-/// standard form. In standard form, the diagonal elements are equal, and the off-diagonal elements
-/// have opposite signs. Multiplies `q` from the right by the orthogonal matrix of this
-/// transformation. Returns the eigenvalues.
+/// Converts the Hessenberg matrix `h` to its real Schur form. In this Schur form, diagonal blocks
+/// of two rows have standard form. In standard form, the diagonal elements are equal, and the
+/// off-diagonal elements have opposite signs. Multiplies `q` from the right by the orthogonal
+/// matrix of this transformation. Returns the eigenvalues.
 ///
 /// If the iteration does not converge, the error is the number of the last row that has not
-/// converged, counted from 1. The content of `h` is then undefined.
+/// converged, counted from 1. If the iteration does not converge, the content of `h` is undefined
+/// on return.
 pub(crate) fn iterate<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>) -> Result<EigenvalueParts<R>, usize> {
     wide(
         #[inline(always)]
@@ -134,8 +135,8 @@ fn shifts<R: Real + Scalar>(h: &Matrix<R>, start: usize, last: usize, round: usi
     [(nearer * size, zero); 2]
 }
 
-/// Returns the first row of a QR sweep over the block. Also returns the vector that determines the
-/// first reflector of the sweep.
+/// Returns the row at which a QR sweep over the block starts. Also returns the vector that
+/// determines the first reflector of the sweep.
 #[inline(always)]
 fn start_of_bulge<R: Real + Scalar>(
     h: &Matrix<R>,
@@ -170,8 +171,8 @@ fn start_of_bulge<R: Real + Scalar>(
 }
 
 /// Executes one QR sweep. At row `from`, the first reflector creates nonzero elements below the
-/// subdiagonal. These elements are called the bulge. The following reflectors move the bulge down,
-/// until it leaves the block at row `last`.
+/// subdiagonal, which are called the bulge. The following reflectors move the bulge down, until it
+/// leaves the block at row `last`.
 #[inline(always)]
 fn chase<R: Real + Scalar>(
     h: &mut Matrix<R>,
@@ -319,8 +320,8 @@ impl<R: Real + Scalar> Block2x2<R> {
         self.with_equal_diagonal()
     }
 
-    /// Returns the results of `standard` for some blocks: those with complex eigenvalues, and those
-    /// with real eigenvalues that are nearly equal.
+    /// Computes the results of `standard` for blocks with complex eigenvalues, and for blocks whose
+    /// real eigenvalues are nearly equal.
     #[inline(always)]
     fn with_equal_diagonal(self) -> (Block2x2<R>, R, R) {
         let (zero, one, half) = (real::<R>(0.0), real::<R>(1.0), real::<R>(0.5));

@@ -10,9 +10,10 @@ use super::matrix::Matrix;
 use super::scalar::Scalar;
 use crate::{RoutineError, scratch};
 
-/// Minimum number of rows for the divide-and-conquer algorithm. LAPACK uses the same number.
-/// Smaller matrices are diagonalised by rotations. In larger matrices, the errors of rotations
-/// would accumulate and make residuals several times as large.
+/// Minimum number of rows for the divide-and-conquer algorithm. LAPACK uses the same minimum number
+/// of rows. Smaller matrices are diagonalised by rotations. In larger matrices, the errors of
+/// rotations would accumulate: residuals would be several times as large as with divide and
+/// conquer.
 const LEAST_DIVIDED: usize = 26;
 
 /// Eigenvalues in ascending order, and optional eigenvectors. The eigenvectors are the columns of a

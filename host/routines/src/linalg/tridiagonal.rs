@@ -74,10 +74,10 @@ fn step<T: Scalar>(a: &mut Matrix<T>, full: &mut Matrix<T>, j: usize, products: 
 /// does.
 #[derive(Debug)]
 pub(crate) struct TridiagonalSystem<T> {
-    /// The diagonal below the main one. Element `i` is in row `i + 1` and column `i`.
+    /// The diagonal below the main diagonal. Element `i` is in row `i + 1` and column `i`.
     pub lower: Vec<T>,
     pub diagonal: Vec<T>,
-    /// The diagonal above the main one. Element `i` is in row `i` and column `i + 1`.
+    /// The diagonal above the main diagonal. Element `i` is in row `i` and column `i + 1`.
     pub upper: Vec<T>,
 }
 
@@ -129,9 +129,9 @@ impl<T: Scalar> TridiagonalSystem<T> {
         if n > 0 && self.diagonal[n - 1] == zero { n } else { 0 }
     }
 
-    /// Exchanges rows `k` and `k + 1`, and eliminates column `k` from the second of these rows. The
-    /// elimination subtracts a multiple of the first row from the second row. Returns the factor of
-    /// this multiple.
+    /// Exchanges rows `k` and `k + 1`, and then eliminates column `k` from row `k + 1`. The
+    /// elimination subtracts a multiple of row `k` from row `k + 1`. Returns the factor by which
+    /// row `k` is multiplied before the subtraction.
     #[inline(always)]
     fn exchange(&mut self, k: usize) -> T {
         let factor = self.diagonal[k].divided_by(self.lower[k]);

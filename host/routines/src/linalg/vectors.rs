@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::scalar::Scalar;
 
 /// Executes `work`. The crate pulp compiles `work`, and all functions inlined into it, for several
-/// register widths. This call selects the widest registers that the processor has.
+/// register widths. At run time, pulp selects the widest registers that the processor has.
 #[inline(always)]
 pub(crate) fn wide<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)

@@ -43,8 +43,8 @@ struct CodePiece {
     bits: u32,
 }
 
-/// Number of low bits that hold the position in a word. The bits above them hold a chunk of the
-/// keys.
+/// Number of low bits of a word that hold a position. The higher bits of the word hold a chunk of
+/// the keys' codes.
 const POSITION_BITS: u32 = 32;
 
 impl ByIndex {
@@ -110,7 +110,7 @@ impl ByIndex {
         Ok(())
     }
 
-    /// Sorts one long line. All threads take part.
+    /// Sorts one long line on all threads.
     pub fn long_line(
         &self,
         line: &[&[u8]],
@@ -162,19 +162,20 @@ impl ByIndex {
     }
 }
 
-/// Computes the sorted order of the elements of a line. Processes one line after another, always in
-/// the same memory.
+/// Computes the sorted order of the elements of a line. A sorter sorts one line after another,
+/// always in the same memory.
 struct Sorter {
     order: Vec<u32>,
     before: Vec<u32>,
     values: Vec<u32>,
     words: Vec<u64>,
     spare: Vec<u64>,
-    /// Words of the lines that are sorted together. A row holds the words with equal index in all
-    /// lines, and a lane holds one line.
+    /// Words of the lines that are sorted together. Each row holds the words with equal index of
+    /// all lines, one line per lane.
     rows: Vec<[u64; LANES]>,
-    /// For each of the lines that are sorted together, one word per element. Before the sort, this
-    /// word is the value of the chunk of keys. After the sort, the word is a position.
+    /// For each of the lines that are sorted together, one number per element. Before the sort, the
+    /// number of an element is the chunk of its keys' codes. After the sort, the numbers of a line
+    /// are its sorted order.
     lanes: Vec<u32>,
 }
 
@@ -278,7 +279,7 @@ impl Sorter {
 }
 
 impl CodeChunk {
-    /// Returns the range of bytes that hold the chunk in a word. Bytes are counted from the lowest
+    /// Returns the numbers of the bytes of a word that hold the chunk, counted from the lowest
     /// byte.
     fn digits(&self) -> std::ops::Range<u32> {
         let first = POSITION_BITS / 8;
@@ -344,14 +345,14 @@ impl Key {
     }
 }
 
-/// Whether any key of the line has a NaN that is unordered with all values.
+/// Whether the line contains a NaN that a key leaves unordered.
 fn is_unordered(keys: &[Key], line: &[&[u8]]) -> Result<bool, RoutineError> {
     let mut partial = keys.iter().filter(|key| key.order.is_partial);
     partial.try_fold(false, |any, key| Ok(any || key.has_nan(line)?))
 }
 
-/// Returns a sorted order of a line with unordered NaNs. The comparator contradicts itself on this
-/// line, so the order is unspecified but deterministic.
+/// Returns a sorted order of a line with unordered NaNs. On a line with unordered NaNs, the
+/// comparator contradicts itself, so the order is unspecified but deterministic.
 fn contradictory(keys: &[Key], line: &[&[u8]], length: usize) -> Result<Vec<u32>, RoutineError> {
     let mut decided: Vec<Vec<(u64, bool)>> = Vec::new();
     for key in keys {

@@ -1,8 +1,8 @@
 //! Sorts a single array if the only key of an element is its value. The sort encodes the values,
 //! sorts the codes, and decodes the sorted codes to values.
 //!
-//! Values with different bits may have the same code (zeros of both signs, NaNs). Such values are
-//! copied from the input, in their original order.
+//! If values with different bits have the same code (zeros of both signs, NaNs), the sort copies
+//! these values from the input, in their original order.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub struct ByValues {
     kept: LongLineMemory,
 }
 
-/// The bits of a value. `Word` is the type of the words that hold the codes of such values during
+/// The bits of a value. `Word` is the type of the words that hold the codes of the values during
 /// the sort.
 trait CodeWord: Bits {
     type Word: RadixWord + Lane;
@@ -55,8 +55,8 @@ coded!(u8: u32, u16: u32, u32: u32, u64: u64);
 struct LineScratch<W> {
     words: Vec<W>,
     spare: Vec<W>,
-    /// Words of the lines that are sorted together. A row holds the words with equal index in all
-    /// lines, and a lane holds one line.
+    /// Words of the lines that are sorted together. Each row holds the words with equal index of
+    /// all lines, one line per lane.
     rows: Vec<[W; LANES]>,
 }
 
@@ -89,7 +89,7 @@ impl ByValues {
         }
     }
 
-    /// Sorts one long line. All threads take part.
+    /// Sorts one long line on all threads.
     pub fn long_line(
         &self,
         arrays: &[&[u8]],
@@ -215,16 +215,17 @@ impl ByValues {
         Ok(())
     }
 
-    /// Writes the codes of a line to `words`. Returns whether, for any value, the decoded code
-    /// differs from the value.
+    /// Writes the codes of a line to `words`. Returns whether any value differs from the value that
+    /// its code decodes to.
     fn encode<B: CodeWord>(&self, line: &[B], words: &mut [B::Word]) -> bool {
         let words = &mut words[..line.len()];
         self.order.encode(line, |at, code| words[at] = code.word())
     }
 
-    /// Some codes may each encode several values with different bits. Copies the values with these
-    /// codes from the line to their sorted positions. Values with the same code keep their original
-    /// order. `first` returns the index of the first sorted word that is not less than a code.
+    /// Restores the bits of values whose code may encode several values with different bits: copies
+    /// these values from the line to their sorted positions. Values with the same code keep their
+    /// original order. `first` returns the index of the first sorted word that is not less than a
+    /// code.
     fn refill<B: CodeWord>(&self, line: &[B], first: impl Fn(B::Word) -> usize, sorted: &mut [B]) {
         for &code in &self.shared_codes {
             let code = B::of(code);
@@ -237,8 +238,8 @@ impl ByValues {
         self.order.is_partial && line.iter().fold(false, |any, &value| any | self.order.is_nan(value))
     }
 
-    /// Sorts a line with NaNs that are unordered with all values. The comparator contradicts itself
-    /// on this line, so the order is unspecified but deterministic.
+    /// Sorts a line with NaNs that are unordered with all values. On a line with unordered NaNs,
+    /// the comparator contradicts itself, so the order is unspecified but deterministic.
     fn contradictory<B: CodeWord>(&self, line: &[B], sorted: &mut [B]) -> Result<(), RoutineError> {
         let count = u32::try_from(line.len()).map_err(|_| RoutineError::Buffer)?;
         let order = merge::order(count, |a, b| {

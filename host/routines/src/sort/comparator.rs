@@ -1,9 +1,10 @@
 //! Recognises the keys of a comparator. A key is a value that the comparator reads from an operand
 //! and by which it orders elements.
 //!
-//! Recognises the lexicographic comparators that frameworks write. Such a comparator compares
-//! several pairs of values, and the first pair with different values decides. Before the
-//! comparison, the comparator may replace all NaNs by one NaN, and zeros of both signs by one zero.
+//! Recognises the lexicographic comparators that frameworks write. A lexicographic comparator
+//! compares several pairs of values, and the first pair with different values decides which element
+//! comes first. Before the comparison, the comparator may replace all NaNs by one NaN, and zeros of
+//! both signs by one zero.
 
 use fusebox_core::hlo::{
     ArrayShape, BinaryOp, Comparison, ComparisonType, Computation, ElementType, InstrId, Literal, Op, UnaryOp,
@@ -57,7 +58,7 @@ struct ComparedValue {
 }
 
 impl ComparedValue {
-    /// The comparator compares two elements. Returns the corresponding value of the other element.
+    /// Returns the corresponding value of the other element of the two compared elements.
     fn of_other(self) -> ComparedValue {
         ComparedValue { parameter: self.parameter ^ 1, ..self }
     }
@@ -136,7 +137,7 @@ impl ComparatorReader<'_> {
     }
 
     /// Matches a comparison between corresponding values of the two elements. Returns the direction
-    /// of the comparison, whether it leaves NaNs unordered, and its two sides.
+    /// of the comparison, whether the comparison leaves NaNs unordered, and its two sides.
     fn comparison(&self, id: InstrId) -> Option<(Comparison, bool, ComparedValue, ComparedValue)> {
         let (&Op::Compare { direction, order }, &[first, second]) = self.operands_of(id) else { return None };
         let (first, second) = (self.side(first)?, self.side(second)?);
@@ -182,8 +183,8 @@ impl ComparatorReader<'_> {
     }
 
     /// Matches a condition that tests whether `plain` is zero, or a condition that tests whether
-    /// `plain` is NaN. Returns which of the two conditions matches. The condition reads `plain`
-    /// itself, so other replacements of zeros or NaNs do not affect the condition.
+    /// `plain` is NaN. Returns which of the two conditions matches. The condition tests the value
+    /// before any replacement of zeros or NaNs, so such replacements do not affect the condition.
     fn is_zero_or_nan(&self, condition: InstrId, plain: ComparedValue) -> Option<SpecialValue> {
         let (&Op::Compare { direction, order }, &[a, b]) = self.operands_of(condition) else { return None };
         if order == Some(ComparisonType::TotalOrder) || !plain.ty.is_float() {

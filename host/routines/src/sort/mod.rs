@@ -1,6 +1,6 @@
-//! Implements `sort`, which sorts one or more arrays along one dimension by a comparator. The
-//! elements along this dimension form lines. The lines at the same position in all arrays undergo
-//! the same permutation.
+//! Implements `sort`, which sorts one or more arrays along one dimension by a comparator. A line
+//! consists of the elements along the sorted dimension. The lines at the same position in all
+//! arrays undergo the same permutation.
 //!
 //! ```text
 //! comparator   the keys that the comparator compares
@@ -11,8 +11,8 @@
 //! merge        merge sort by any comparator
 //! ```
 //!
-//! Every sort is stable, even if the operation does not require a stable sort. So results do not
-//! depend on the algorithm.
+//! Every sort is stable, even if the operation does not require a stable sort. So the results do
+//! not depend on the choice of the sorting algorithm.
 
 mod by_index;
 mod by_values;
@@ -48,8 +48,8 @@ enum SortMethod {
     Index(ByIndex),
 }
 
-/// Returns the computation of the comparator if its keys are not recognised. The comparator must
-/// then be compiled.
+/// Returns the comparator's computation if the compiler must compile it, because the keys of the
+/// comparator are not recognised.
 pub fn comparator_to_compile(operation: &Operation) -> Option<ComputationId> {
     let Op::Sort { to_apply, .. } = operation.instruction.op else { return None };
     let comparator = operation.module.computation(to_apply);

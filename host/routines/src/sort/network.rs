@@ -7,16 +7,18 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Minimum number of lines that are sorted together. Fewer lines are faster to sort one by one.
+/// Minimum number of lines that are sorted together. Sorting fewer lines one by one is faster than
+/// sorting them together.
 pub const LEAST_LINES: usize = 6;
-/// Maximum length of lines that the network sorts. Radix sort is faster for longer lines.
+/// Maximum length of lines that the network sorts. Radix sort is faster than the network for longer
+/// lines.
 pub const LONGEST: usize = 4096;
 
-/// Number of rows of a block. A block fits into the L1 cache. Each block is sorted before blocks
-/// are merged.
+/// Number of rows of a block. A block fits into the L1 cache. The network sorts each block before
+/// it merges blocks.
 const BLOCK: usize = 256;
 
-/// A type of vector lanes that the network can sort.
+/// A type of numbers that the network can sort in the lanes of vectors.
 pub trait Lane: Copy {
     /// A vector register with lanes of this type.
     type Vector<S: Simd>: Copy;

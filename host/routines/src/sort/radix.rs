@@ -104,8 +104,8 @@ pub fn sort<W: RadixWord>(words: &mut [W], spare: &mut [W], digits: Range<u32>) 
     }
 }
 
-/// Whether all words have the same value of a digit. The pass that sorts by this digit can then be
-/// skipped.
+/// Whether all words have the same value of a digit. The sort skips the pass over a digit that has
+/// the same value in all words.
 fn is_constant(counts: &[u32; RADIX], words: usize) -> bool {
     counts.iter().any(|&count| count as usize == words)
 }
@@ -115,13 +115,14 @@ pub struct LongLine<W: RadixWord> {
     /// Words to sort.
     pub words: Vec<W::Cell>,
     spare: Vec<W::Cell>,
-    /// One number for each part and each value of a digit. This number first counts the words with
-    /// this value. Later the number is the index to which the next of these words moves.
+    /// One number for each part of the line and each value of a digit. First, the number counts the
+    /// words of the part that have this digit value. Later, the number is the index to which the
+    /// next word with this digit value moves.
     counts: Vec<[u32; RADIX]>,
 }
 
-/// Memory that is kept for the next long line. Allocating new memory for each line would take as
-/// much time as sorting the line.
+/// Memory that is kept for the next long line. Allocating new memory for each long line would take
+/// as much time as sorting the line.
 #[derive(Debug, Default)]
 pub struct LongLineMemory {
     narrow: Mutex<Option<LongLine<u32>>>,

@@ -17,8 +17,8 @@ use crate::exit::Failure;
 /// A plugin and the present state of its file.
 struct PinnedPlugin<'s> {
     plugin: &'s Plugin,
-    /// SHA-256 of the file, and the emitters that the file describes. If fusebox would refuse to
-    /// load the file, the reason.
+    /// SHA-256 of the file, and the emitters that the file describes; or the reason why fusebox
+    /// would refuse to load the file.
     file: Result<(String, Vec<Descriptor>), LoadError>,
 }
 
@@ -112,7 +112,8 @@ fn fault(lock: &Lock, found: &[PinnedPlugin], number: usize) -> Option<String> {
     }
 }
 
-/// Returns an error text if an earlier plugin contains an emitter with the same name and version.
+/// Returns an error text if an earlier plugin contains an emitter with the name and version of one
+/// of this plugin's emitters.
 fn twin(found: &[PinnedPlugin], number: usize) -> Option<String> {
     let emitters =
         |found: &PinnedPlugin| found.file.as_ref().map_or_else(|_| Vec::new(), |(_, emitters)| emitters.clone());

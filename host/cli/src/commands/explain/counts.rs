@@ -12,8 +12,8 @@ use crate::arguments::{CommonArguments, Explain};
 use crate::exit::Failure;
 use crate::module;
 
-/// The kind of device that `cuda` means if `SOFTWARE_CUDA_DEVICE` does not name one. It is the
-/// default of the software driver, too.
+/// The kind of device that `cuda` means if `SOFTWARE_CUDA_DEVICE` does not name one. The software
+/// driver has the same default device.
 const USUAL_DEVICE: &str = "sm_90";
 
 /// Runs the program once on the software driver, and prints the counts of each kernel.

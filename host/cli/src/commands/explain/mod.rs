@@ -17,7 +17,7 @@ use crate::arguments::Explain;
 use crate::exit::Failure;
 use crate::{guard, module, running};
 
-/// The last line of the table.
+/// Advice to the user, printed as the last line of the table.
 const ADVICE: &str =
     "--fusion NAME says why a fusion has its emitter and not another one; --all says so for all fusions";
 
