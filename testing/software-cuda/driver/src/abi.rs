@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 use crate::status::{Answer, Status};
 
-/// A pointer to a place for a result.
+/// A pointer to the memory to which a function writes its result.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Out<T>(*mut T);
@@ -19,12 +19,12 @@ impl<T> Clone for Out<T> {
 impl<T> Copy for Out<T> {}
 
 impl<T> Out<T> {
-    /// Returns the pointer that a caller has put into a list.
+    /// Wraps a pointer that the caller has stored in a list.
     pub fn from_pointer(pointer: *mut T) -> Out<T> {
         Out(pointer)
     }
 
-    /// Writes the result. A null pointer is an error of the caller.
+    /// Writes the result. Returns an error if the caller passed a null pointer.
     pub fn set(self, value: T) -> Answer {
         if self.0.is_null() {
             return Err(Status::INVALID_VALUE);
@@ -40,7 +40,8 @@ impl<T> Out<T> {
         if self.0.is_null() { Ok(()) } else { self.set(value) }
     }
 
-    /// Writes the beginning of a list, for which the caller has room for `room` values.
+    /// Writes the values of a list, but at most `room` values: the caller's memory has room for
+    /// this many.
     pub fn set_list(self, values: &[T], room: usize) -> Answer
     where
         T: Copy,
@@ -61,7 +62,7 @@ impl<T> Out<T> {
 }
 
 impl<T: Copy> Out<T> {
-    /// Reads the value that the caller has put there.
+    /// Reads the value that the caller has stored at the pointer.
     pub fn get(self) -> Answer<T> {
         In(self.0.cast_const()).get()
     }
@@ -83,7 +84,7 @@ impl<T> Copy for In<T> {}
 impl<T> In<T> {
     pub const NULL: In<T> = In(std::ptr::null());
 
-    /// Returns the pointer that a caller has put into a list or a struct.
+    /// Wraps a pointer that the caller has stored in a list or a struct.
     pub fn from_pointer(pointer: *const T) -> In<T> {
         In(pointer)
     }
@@ -99,7 +100,7 @@ impl<T: Copy> In<T> {
         self.at(0)
     }
 
-    /// Returns a value of a list.
+    /// Returns the value with this number in the caller's list.
     pub fn at(self, number: usize) -> Answer<T> {
         if self.0.is_null() {
             return Err(Status::INVALID_VALUE);
@@ -108,14 +109,14 @@ impl<T: Copy> In<T> {
         Ok(unsafe { self.0.add(number).read() })
     }
 
-    /// Returns the values of a list.
+    /// Returns the first `length` values of the caller's list.
     pub fn list(self, length: usize) -> Answer<Vec<T>> {
         (0..length).map(|number| self.at(number)).collect()
     }
 }
 
 impl In<c_char> {
-    /// Returns the text that ends with a zero byte.
+    /// Returns the caller's text, which ends with a zero byte.
     pub fn text(self) -> Answer<&'static CStr> {
         if self.0.is_null() {
             return Err(Status::INVALID_VALUE);
@@ -126,8 +127,8 @@ impl In<c_char> {
     }
 }
 
-/// The parameters of a kernel as its launch gives them: pointers to the values, or a buffer that
-/// holds all values.
+/// The parameters of a kernel as a launch passes them: pointers to the values, or a buffer that
+/// contains all values.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelParameters {
     pub values: In<In<u8>>,
@@ -170,8 +171,8 @@ pub struct KernelNode {
     context: usize,
 }
 
-/// `CUgraphNodeParams` of a conditional node. Nodes of other kinds have other fields behind the
-/// first.
+/// `CUgraphNodeParams` of a conditional node. Nodes of other kinds have other fields after the
+/// first field.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ConditionalNode {
@@ -179,7 +180,7 @@ pub struct ConditionalNode {
     pub reserved: [u32; 3],
     pub condition: u64,
     pub repetition: u32,
-    /// Number of graphs, for whose handles the driver provides memory.
+    /// Number of the node's graphs. The driver provides the memory for their handles.
     pub size: u32,
     pub graphs: *const usize,
     pub context: usize,
@@ -205,7 +206,7 @@ pub struct FillNode {
     pub rows: usize,
 }
 
-/// One side of `CUDA_MEMCPY2D`.
+/// The fields of `CUDA_MEMCPY2D` that describe the source, or the target.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Side2d {
@@ -228,7 +229,7 @@ pub struct Copy2d {
     pub height: usize,
 }
 
-/// One side of `CUDA_MEMCPY3D`.
+/// The fields of `CUDA_MEMCPY3D` that describe the source, or the target.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Side3d {

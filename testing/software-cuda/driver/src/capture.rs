@@ -35,7 +35,8 @@ pub struct Session {
 #[derive(Debug)]
 struct State {
     phase: Phase,
-    /// For the lane of each stream that takes part, the nodes that its next work waits for.
+    /// For the lane of each stream that takes part in the capture, the nodes for which the next
+    /// work of the stream waits.
     frontiers: BTreeMap<u32, Vec<usize>>,
 }
 
@@ -51,7 +52,8 @@ enum Phase {
 static CAPTURES: AtomicU64 = AtomicU64::new(0);
 
 impl Session {
-    /// Begins a capture in the stream of a lane. Its work is added to a graph, after given nodes.
+    /// Begins a capture in the stream of a lane. The capture adds the stream's work to `graph`,
+    /// after the nodes `after`.
     pub fn new(origin: u32, mode: Mode, graph: Arc<Graph>, after: Vec<usize>) -> Session {
         Session {
             number: CAPTURES.fetch_add(1, Ordering::Relaxed) + 1,
@@ -94,7 +96,8 @@ impl Session {
         Ok(self.active()?.frontiers.get(&lane).cloned().unwrap_or_default())
     }
 
-    /// Makes the next work of a stream wait for nodes. The stream takes part from now on.
+    /// Makes the next work of a stream wait for nodes. The stream takes part in the capture from
+    /// now on.
     pub fn join(&self, lane: u32, nodes: &[usize]) -> Answer {
         let mut state = self.active()?;
         let frontier = state.frontiers.entry(lane).or_default();

@@ -21,7 +21,7 @@ pub struct Context {
     pub is_primary: bool,
     pub default_stream: Arc<Stream>,
     engine: Arc<Engine<Job>>,
-    /// The default stream of each thread that uses one.
+    /// The per-thread default stream of each thread that has used it.
     thread_streams: Mutex<HashMap<ThreadId, Arc<Stream>>>,
 }
 
@@ -33,7 +33,7 @@ impl Context {
         Context { space, device, flags, is_primary, default_stream, engine, thread_streams: Mutex::default() }
     }
 
-    /// Returns the default stream of the calling thread.
+    /// Returns the per-thread default stream of the calling thread.
     pub fn thread_stream(&self) -> Arc<Stream> {
         let mut streams = self.thread_streams.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || Arc::new(Stream::new(&self.engine, &self.space, LaneKind::Blocking, 0, 0));

@@ -1,4 +1,4 @@
-//! Counts per kernel, added over all launches of the process.
+//! Counts of each kernel, summed over all launches in the process.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use fusebox_ptx::Counts;
 
-/// Counts per name of a kernel.
+/// The counts of each kernel. The key is the kernel's name.
 #[derive(Debug)]
 pub struct KernelCounts {
     file: Option<PathBuf>,
@@ -25,8 +25,8 @@ impl KernelCounts {
         kernels.entry(kernel.to_string()).or_default().add(counts);
     }
 
-    /// Writes the counts to the file that the settings name. Reports an error on standard error,
-    /// because the process ends.
+    /// Writes the counts to the file that the settings name. Writes an error to standard error
+    /// instead of returning it, because the process ends.
     pub fn write(&self) {
         let Some(file) = &self.file else { return };
         let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,7 +35,8 @@ impl KernelCounts {
     }
 }
 
-/// Writes a JSON object with one field a line. The names contain no characters that JSON escapes.
+/// Writes a JSON object with one field per line. The names of the fields must not contain
+/// characters that JSON escapes.
 pub fn write_object<'n>(file: &Path, fields: impl Iterator<Item = (&'n str, String)>) {
     let mut text = String::from("{\n");
     for (number, (name, value)) in fields.enumerate() {

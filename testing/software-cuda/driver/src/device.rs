@@ -1,4 +1,4 @@
-//! The devices, and what they answer when they are asked for attributes.
+//! The devices, and the values of their attributes.
 
 use fusebox_ptx::DeviceKind;
 
@@ -7,14 +7,14 @@ use fusebox_ptx::DeviceKind;
 pub struct Device {
     pub kind: DeviceKind,
     pub name: String,
-    /// The bytes of its memory.
+    /// Size of the device's memory in bytes.
     pub memory: u64,
 }
 
-/// Largest number of blocks in each direction.
+/// Largest number of blocks in each dimension of a grid.
 pub const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 
-/// Largest number of threads of a block in each direction.
+/// Largest number of threads in each dimension of a block.
 pub const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 
 impl Device {
@@ -22,8 +22,8 @@ impl Device {
         Device { name: format!("software {}", kind.name()), kind, memory }
     }
 
-    /// Returns the number of blocks that a multiprocessor holds at once, limited by threads and
-    /// shared memory.
+    /// Returns the number of blocks that a multiprocessor executes at once. The multiprocessor's
+    /// limits on threads, shared memory and blocks bound this number.
     pub fn resident_blocks(&self, threads: u32, shared: u32) -> u32 {
         let kind = &self.kind;
         let warps = threads.div_ceil(32).max(1);
@@ -33,8 +33,9 @@ impl Device {
         by_threads.min(by_shared).min(kind.max_blocks_per_multiprocessor)
     }
 
-    /// Clock rates of the processors and of the memory in kHz, and the width of the memory's bus in
-    /// bits, as on the data sheets of A100, H100, B200 and a card for consumers.
+    /// Returns the clock rates of the processors and of the memory in kHz, and the width of the
+    /// memory bus in bits. The numbers are from the data sheets of A100, H100, B200 and a consumer
+    /// card.
     fn rates(&self) -> [i32; 3] {
         match self.kind.capability {
             80 => [1_410_000, 1_215_000, 5120],
@@ -44,8 +45,8 @@ impl Device {
         }
     }
 
-    /// Returns the value of an attribute by the number that the C interface gives it. `None` if
-    /// there is no such attribute here.
+    /// Returns the value of the attribute that has this number in the C interface. `None` if the
+    /// software driver has no such attribute.
     pub fn attribute(&self, number: i32) -> Option<i32> {
         let kind = &self.kind;
         let [clock, memory_clock, bus] = self.rates();

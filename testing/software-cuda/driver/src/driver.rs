@@ -24,12 +24,12 @@ use crate::status::{Answer, Status};
 use crate::stream::Stream;
 use crate::work::Job;
 
-/// A pool of memory. Every pool takes its memory from the context that uses it.
+/// A pool of memory. Every pool allocates memory of the context that uses the pool.
 #[derive(Debug)]
 pub struct Pool {
     /// The number of the device.
     pub device: u32,
-    /// The attribute that the caller sets.
+    /// The attribute of the pool that the caller sets: a number of bytes.
     pub release_threshold: Mutex<u64>,
 }
 
@@ -44,7 +44,8 @@ pub struct NodeHandle {
 #[derive(Debug)]
 pub struct LoadedGraph {
     pub executable: Executable,
-    /// The driver keeps the graph alive, as its nodes name the steps of the executable graph.
+    /// The driver keeps the graph alive, because callers name a step of the executable graph by a
+    /// node of this graph.
     pub graph: Arc<Graph>,
 }
 
@@ -60,7 +61,7 @@ pub struct Driver {
     pub graphs: Handles<Graph>,
     pub nodes: Handles<NodeHandle>,
     pub executables: Handles<LoadedGraph>,
-    /// Conditions by their handles.
+    /// All conditions. The key is the condition's handle.
     pub conditions: Mutex<HashMap<u64, Arc<Condition>>>,
     pub pools: Handles<Pool>,
     /// The handle of each device's default pool.
@@ -71,22 +72,23 @@ pub struct Driver {
     pub counts: Arc<KernelCounts>,
     pub settings: Settings,
     is_initialized: AtomicBool,
-    /// For each device, the handle of its primary context and the number of its users.
+    /// For each device, the handle of the primary context and the number of users of this context.
     primaries: Mutex<Vec<(Option<usize>, usize)>>,
     sessions: Mutex<Vec<Weak<Session>>>,
     spaces: AtomicUsize,
 }
 
 thread_local! {
-    /// The handles of the contexts that the thread has pushed. The last one is current.
+    /// The handles of the contexts that the thread has pushed. The last handle belongs to the
+    /// current context.
     static CURRENT: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 
 impl Driver {
-    /// Returns the driver of this process, with the settings of its environment. A wrong setting
-    /// leaves the machine without devices, after a report.
+    /// Returns the driver of this process, with the settings from the environment variables. If a
+    /// setting is wrong, reports the error and returns a driver without devices.
     pub fn get() -> &'static Driver {
         DRIVER.get_or_init(|| {
             let settings = Settings::read(|name| std::env::var(name).ok());
@@ -98,7 +100,7 @@ impl Driver {
         })
     }
 
-    /// Returns the driver of this process, if a call has made it.
+    /// Returns the driver of this process, or `None` if no call has created the driver yet.
     pub fn existing() -> Option<&'static Driver> {
         DRIVER.get()
     }
@@ -106,7 +108,7 @@ impl Driver {
     /// Returns a driver with the devices that the settings describe.
     ///
     /// # Errors
-    /// If no device has this name.
+    /// If no kind of device has the name that the settings state.
     pub fn new(settings: Settings) -> Result<Driver, String> {
         let name = &settings.device;
         let kind = DeviceKind::named(name).ok_or_else(|| {
@@ -161,7 +163,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Fails before the first successful `cuInit`.
+    /// Returns an error until a call of `cuInit` has succeeded.
     pub fn check_initialized(&self) -> Answer {
         if self.is_initialized.load(Ordering::Acquire) { Ok(()) } else { Err(Status::NOT_INITIALIZED) }
     }
@@ -186,7 +188,7 @@ impl Driver {
         Ok(self.contexts.add(Arc::new(context)))
     }
 
-    /// Destroys a context after its work is finished, with all its streams and modules.
+    /// Waits for all work of a context, and destroys the context with all its streams and modules.
     pub fn destroy_context(&self, handle: usize) -> Answer {
         let context = self.contexts.get(handle).map_err(|_| Status::INVALID_CONTEXT)?;
         // The work of a failed context is dropped.
@@ -199,8 +201,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Returns the handle of a device's primary context, which the caller uses until it releases
-    /// the context.
+    /// Returns the handle of a device's primary context. The caller counts as a user of the context
+    /// until the caller releases it.
     pub fn retain_primary(&self, device: i32) -> Answer<usize> {
         self.device(device)?;
         let mut primaries = self.primaries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -213,7 +215,8 @@ impl Driver {
         Ok(made)
     }
 
-    /// Ends one use of a device's primary context, or all uses.
+    /// Ends one use of a device's primary context, or all uses. Destroys the context after the last
+    /// use.
     pub fn release_primary(&self, device: i32, all: bool) -> Answer {
         self.device(device)?;
         let mut primaries = self.primaries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -240,7 +243,8 @@ impl Driver {
         Ok(CURRENT.with_borrow(|current| current.last().copied()))
     }
 
-    /// Changes the thread's current context. `None` takes the current context away.
+    /// Changes the thread's current context. `None` removes the current context without a
+    /// replacement.
     pub fn set_current(&self, handle: Option<usize>, keeps_others: bool) -> Answer {
         self.check_initialized()?;
         if let Some(handle) = handle {
@@ -255,7 +259,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes the thread's current context away and returns its handle.
+    /// Pops the current context from the thread's stack of contexts, and returns its handle.
     pub fn pop_current(&self) -> Answer<usize> {
         self.check_initialized()?;
         CURRENT.with_borrow_mut(Vec::pop).ok_or(Status::INVALID_CONTEXT)
@@ -269,8 +273,8 @@ impl Driver {
         Ok(context)
     }
 
-    /// Returns the stream of a handle. 0 and 1 stand for the default stream of the current context,
-    /// and 2 for the default stream of the thread.
+    /// Returns the stream of a handle. The handles 0 and 1 stand for the default stream of the
+    /// current context, and 2 for the default stream of the thread.
     pub fn stream(&self, handle: usize) -> Answer<Arc<Stream>> {
         let context = self.current()?;
         match handle {
@@ -289,8 +293,8 @@ impl Driver {
         }
     }
 
-    /// Returns the memory that contains a device's address: that of a context that has an
-    /// allocation there, or that of the current context.
+    /// Returns the memory of the context that has an allocation at a device's address. If no
+    /// context has one, returns the memory of the current context.
     pub fn space_of(&self, address: u64) -> Answer<Arc<Space>> {
         let current = self.current()?.space.clone();
         if current.memory.allocation(address).is_some() {
@@ -300,14 +304,15 @@ impl Driver {
         Ok(other.map_or(current, |(_, context)| context.space.clone()))
     }
 
-    /// Remembers a capture, for the calls that it forbids.
+    /// Registers a capture, so that the driver can refuse the calls that the capture forbids.
     pub fn add_session(&self, session: &Arc<Session>) {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.retain(|other| other.upgrade().is_some_and(|other| other.is_open()));
         sessions.push(Arc::downgrade(session));
     }
 
-    /// Fails if a capture forbids calls that might wait for work. The capture becomes invalid.
+    /// If a capture forbids calls that might wait for work, invalidates the capture and returns an
+    /// error.
     pub fn check_captures(&self) -> Answer {
         let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let thread = std::thread::current().id();

@@ -12,8 +12,8 @@ pub struct Event {
     /// Whether the event measures time.
     has_time: bool,
     pub signal: Arc<Signal>,
-    /// The capture in which the event was last recorded, and the nodes that it stands for. `None`
-    /// if it was last recorded in a stream that executes its work.
+    /// The capture in which the event was last recorded, and the nodes that the event stands for.
+    /// `None` if the event was last recorded outside of captures.
     captured: Mutex<Option<(Arc<Session>, Vec<usize>)>>,
 }
 
@@ -22,12 +22,14 @@ impl Event {
         Event { has_time, signal: Arc::default(), captured: Mutex::default() }
     }
 
-    /// Notes whether the event was last recorded in a capture.
+    /// Stores the capture in which the event was last recorded, and the nodes that the event stands
+    /// for.
     pub fn set_captured(&self, captured: Option<(Arc<Session>, Vec<usize>)>) {
         *self.captured.lock().unwrap_or_else(PoisonError::into_inner) = captured;
     }
 
-    /// Returns the capture in which the event was last recorded, and the nodes that it stands for.
+    /// Returns the capture in which the event was last recorded, and the nodes that the event
+    /// stands for.
     pub fn captured(&self) -> Option<(Arc<Session>, Vec<usize>)> {
         self.captured.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

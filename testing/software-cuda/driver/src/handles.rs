@@ -1,7 +1,7 @@
-//! Handles: numbers that the driver's callers hold for objects of the driver.
+//! Handles: numbers by which callers name objects of the driver.
 //!
-//! A handle is no pointer, so that the driver recognises handles of destroyed objects and handles
-//! of other kinds, instead of following them.
+//! A handle is not a pointer. So the driver recognises handles of destroyed objects, and handles of
+//! objects of another kind, instead of dereferencing them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ pub struct Handles<T> {
 const DISTANCE: usize = 16;
 
 impl<T> Handles<T> {
-    /// Returns an empty table. The handles of each `kind` are numbers that no other kind has.
+    /// Returns an empty table. Tables with different numbers `kind` have no handle in common.
     pub fn new(kind: u16) -> Handles<T> {
         Handles { objects: Mutex::new(((usize::from(kind) + 1) << 32, HashMap::new())) }
     }
@@ -38,7 +38,7 @@ impl<T> Handles<T> {
         objects.1.get(&handle).cloned().ok_or(Status::INVALID_HANDLE)
     }
 
-    /// Removes an object. Its handle is invalid from now on.
+    /// Removes an object. The handle of the removed object is invalid from now on.
     pub fn remove(&self, handle: usize) -> Answer<Arc<T>> {
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         objects.1.remove(&handle).ok_or(Status::INVALID_HANDLE)

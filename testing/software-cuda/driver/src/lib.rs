@@ -1,6 +1,6 @@
-//! A library that answers for NVIDIA's driver `libcuda.so.1`, so that programs for GPUs run on
-//! machines without GPU. It executes kernels with the interpreter of the crate `fusebox-ptx` and
-//! reports what the documentation leaves undefined.
+//! A library that replaces NVIDIA's driver `libcuda.so.1`, so that programs for GPUs run on
+//! machines without a GPU. The library executes kernels with the interpreter of the crate
+//! `fusebox-ptx`, and reports behaviour that NVIDIA's documentation leaves undefined.
 //!
 //! ```text
 //! status    results of the driver's functions

@@ -23,7 +23,7 @@ pub struct Module {
 #[derive(Debug)]
 pub struct Function {
     pub kernel: Kernel,
-    /// The most dynamic shared memory that a launch may ask for.
+    /// Largest number of bytes of dynamic shared memory that a launch may request.
     dynamic_shared: AtomicU32,
     is_loaded: Arc<AtomicBool>,
 }
@@ -73,7 +73,7 @@ impl Module {
         code.as_ref().and_then(|code| code.global(name)).ok_or(Status::NOT_FOUND)
     }
 
-    /// Unloads the module. Its functions cannot be launched any more.
+    /// Unloads the module. The functions of an unloaded module cannot be launched.
     pub fn unload(&self) {
         self.is_loaded.store(false, Ordering::Release);
         if let Some(code) = self.code.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -98,12 +98,12 @@ impl Function {
         self.is_loaded.load(Ordering::Acquire)
     }
 
-    /// Returns the most dynamic shared memory that a launch may ask for.
+    /// Returns the largest number of bytes of dynamic shared memory that a launch may request.
     pub fn dynamic_shared(&self) -> u32 {
         self.dynamic_shared.load(Ordering::Relaxed)
     }
 
-    /// Sets the most dynamic shared memory that a launch may ask for.
+    /// Sets the largest number of bytes of dynamic shared memory that a launch may request.
     pub fn set_dynamic_shared(&self, bytes: i32, space: &Space) -> Answer {
         let bytes = u32::try_from(bytes).map_err(|_| Status::INVALID_VALUE)?;
         let total = bytes.checked_add(self.kernel.shared_bytes).ok_or(Status::INVALID_VALUE)?;
@@ -114,7 +114,7 @@ impl Function {
         Ok(())
     }
 
-    /// Returns the value of an attribute by its number in the C interface.
+    /// Returns the value of the attribute that has this number in the C interface.
     pub fn attribute(&self, number: i32, space: &Space) -> Answer<i32> {
         let kernel = &self.kernel;
         let kind = &space.device.kind;

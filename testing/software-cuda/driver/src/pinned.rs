@@ -1,4 +1,4 @@
-//! Memory of the host that the driver allocated or registered, which copies access directly.
+//! Memory of the host that the driver allocated or registered. Copies access this memory directly.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
@@ -6,13 +6,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::status::{Answer, Status};
 
-/// Alignment of pinned memory, that of a page.
+/// Alignment of pinned memory: the size of a page.
 const ALIGNMENT: usize = 4096;
 
 /// All pinned memory of the process.
 #[derive(Debug, Default)]
 pub struct Pinned {
-    /// For each address where a piece begins, its size, and whether the driver allocated it.
+    /// For each piece of pinned memory, its size, and whether the driver allocated the piece. The
+    /// key is the address where the piece begins.
     pieces: Mutex<BTreeMap<usize, (usize, bool)>>,
 }
 
@@ -41,7 +42,7 @@ impl Pinned {
         Ok(())
     }
 
-    /// Notes that memory of the caller is pinned.
+    /// Records that memory of the caller is pinned.
     pub fn register(&self, address: usize, bytes: usize) -> Answer {
         if address == 0 || bytes == 0 {
             return Err(Status::INVALID_VALUE);
@@ -56,7 +57,7 @@ impl Pinned {
         Ok(())
     }
 
-    /// Notes that memory of the caller is not pinned any more.
+    /// Records that memory of the caller is not pinned any more.
     pub fn unregister(&self, address: usize) -> Answer {
         let mut pieces = self.lock();
         let Some((_, false)) = pieces.get(&address) else { return Err(Status::HOST_MEMORY_NOT_REGISTERED) };

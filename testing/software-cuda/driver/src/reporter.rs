@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub struct Reporter {
     file: Option<PathBuf>,
-    /// Held while a report is written, so that the reports of several threads do not mix.
+    /// A thread locks this mutex while it writes a report, so that the reports of several threads
+    /// do not mix.
     turn: Mutex<()>,
 }
 

@@ -1,4 +1,4 @@
-//! The settings, which environment variables hold.
+//! The settings, which the driver reads from environment variables.
 
 use std::path::PathBuf;
 
@@ -12,21 +12,23 @@ pub struct Settings {
     /// The bytes of memory of each device.
     pub memory: u64,
     /// The version of CUDA that the driver reports, as `1000 * major + 10 * minor`. Functions that
-    /// are newer return `CUDA_ERROR_NOT_SUPPORTED`.
+    /// are newer than this version return `CUDA_ERROR_NOT_SUPPORTED`.
     pub version: i32,
-    /// The seed from which the order of concurrent work is drawn. Without it, work is executed in
-    /// the order of issue.
+    /// The seed from which the engine draws the order of concurrent work. Without a seed, the
+    /// engine executes work in the order of issue.
     pub seed: Option<u64>,
-    /// The seed from which the errors of approximations are drawn. Without it, the results of
-    /// approximations are the rounded ones.
+    /// The seed from which the interpreter draws the errors of approximate instructions. Without a
+    /// seed, approximate instructions return the rounded results.
     pub approximations: Option<u64>,
-    /// The number of threads that execute the blocks of a kernel, 0 for one per processor core.
+    /// The number of threads that execute the blocks of a kernel; 0 means one thread per processor
+    /// core.
     pub threads: usize,
     /// The file to which counts per kernel are written.
     pub counts: Option<PathBuf>,
-    /// The file to which the number of calls per function of the driver is written.
+    /// The file to which the driver writes the number of calls of each of its functions.
     pub calls: Option<PathBuf>,
-    /// The file to which reports are appended. They always go to standard error, too.
+    /// The file to which reports are appended. The driver also writes all reports to standard
+    /// error.
     pub report: Option<PathBuf>,
 }
 
@@ -54,7 +56,7 @@ impl Settings {
     /// Reads the settings. `variable` returns the value of an environment variable.
     ///
     /// # Errors
-    /// A sentence that names the variable whose value is wrong.
+    /// If the value of a variable is wrong. The error is a sentence that names the variable.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         let number = |name: &str| {

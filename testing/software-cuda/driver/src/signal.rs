@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use crate::engine::Clock;
 
-/// The time when the recording of an event was executed, empty until then.
+/// The time at which the engine executed the recording of an event. The cell is empty before the
+/// execution.
 pub type Moment = Arc<OnceLock<Instant>>;
 
-/// The last recording of an event. Graphs and streams share it.
+/// The last recording of an event. Graphs and streams share the last recording of an event.
 #[derive(Debug, Default)]
 pub struct Signal {
     recorded: Mutex<Option<(Clock, Moment)>>,

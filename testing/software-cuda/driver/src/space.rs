@@ -22,7 +22,7 @@ pub struct Space {
     pub counts: Arc<KernelCounts>,
     /// How the interpreter executes kernels.
     pub settings: Settings,
-    /// The error that all later calls return.
+    /// The first error of the context, which all later calls return.
     failure: OnceLock<Status>,
 }
 
@@ -43,8 +43,8 @@ impl Space {
         self.failure.get().map_or(Ok(()), |status| Err(*status))
     }
 
-    /// Reports an error that sticks to the context. Later errors are consequences, and are not
-    /// reported.
+    /// Reports an error, and stores it as the error of the context. Does not report later errors,
+    /// because they are consequences of the first error.
     pub fn fail(&self, status: Status, report: &str) {
         if self.failure.set(status).is_ok() {
             let name = status.name().trim_end_matches('\0');
@@ -52,12 +52,12 @@ impl Space {
         }
     }
 
-    /// Reports a fault of work, which sticks to the context.
+    /// Reports a fault of work, and stores it as the error of the context.
     pub fn fault(&self, fault: &Fault, work: &str) {
         self.fail(status(&fault.kind), &format!("{fault}\n  during {work}"));
     }
 
-    /// Allocates memory, which holds no values.
+    /// Allocates memory whose bytes count as never written.
     pub fn allocate(&self, bytes: u64) -> Answer<u64> {
         self.allocate_by(Memory::allocate, bytes)
     }
@@ -81,13 +81,14 @@ impl Space {
 /// The alignment of allocations.
 const ALIGNMENT: u64 = 256;
 
-/// Says for the shadow of memory which work accesses it.
+/// Returns the stamp by which the shadow of the memory identifies the work that accesses the
+/// memory.
 pub fn stamp(ticket: &Ticket) -> Stamp {
     Stamp { stream: ticket.lane, position: ticket.position, clock: ticket.before.positions() }
 }
 
-/// Returns the status that a GPU would give, or for faults that a GPU does not notice, the status
-/// of a failed launch.
+/// Returns the status that a GPU would return for a fault. For a fault that a GPU does not notice,
+/// returns the status of a failed launch.
 fn status(kind: &FaultKind) -> Status {
     match kind {
         FaultKind::OutOfBounds { .. } | FaultKind::UseAfterFree { .. } | FaultKind::NotYetAllocated { .. } => {

@@ -21,7 +21,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// Returns the name in the C interface, with the zero byte that ends it.
+            /// Returns the name of the status in the C interface, with a zero byte at the end.
             pub fn name(self) -> &'static str {
                 match self.0 {
                     $($number => concat!($name, "\0"),)*
@@ -29,7 +29,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// Returns one sentence, with the zero byte that ends it.
+            /// Returns a description of the status in one sentence, with a zero byte at the end.
             pub fn description(self) -> &'static str {
                 match self.0 {
                     $($number => concat!($text, "\0"),)*

@@ -30,7 +30,7 @@ impl Stream {
         Stream { space, flags, priority, kind, lane, engine, capture: Mutex::default() }
     }
 
-    /// Whether the stream waits for the default stream, and the default stream for this one.
+    /// Whether the stream and the default stream wait for each other.
     pub fn is_blocking(&self) -> bool {
         self.kind == LaneKind::Blocking
     }
@@ -78,7 +78,8 @@ impl Stream {
         if keeps_others { session.join(self.lane, &nodes) } else { session.set_frontier(self.lane, nodes) }
     }
 
-    /// Issues work, or adds it to the graph of a capture.
+    /// Issues work. If the stream takes part in a capture, adds the work to the capture's graph
+    /// instead.
     pub fn submit(&self, work: Work) -> Answer {
         self.space.check()?;
         let job = |work| Job { space: self.space.clone(), work };
@@ -91,8 +92,8 @@ impl Stream {
         }
     }
 
-    /// Issues a call of a function of the host. Programs may wait for the function by other means
-    /// than the driver, so a thread executes the work up to the call.
+    /// Issues a call of a function of the host. A program may wait for this function without a call
+    /// of the driver, so a new thread executes all work up to the call.
     pub fn call(&self, call: HostCall) -> Answer {
         self.submit(Work::Call(call))?;
         if self.capture().is_none() {
@@ -102,8 +103,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Issues a copy. The bytes of `pageable` memory are read now, and the call waits until bytes
-    /// are written to such memory.
+    /// Issues a copy. If `pageable` is true outside of captures, reads the bytes of a copy from the
+    /// host at once, and waits for the end of a copy to the host.
     pub fn copy(&self, copy: Copy, pageable: bool) -> Answer {
         if copy.is_empty() {
             return self.space.check();
@@ -157,7 +158,8 @@ impl Stream {
         }
     }
 
-    /// Launches a graph, or adds it to the graph of a capture.
+    /// Launches a graph. If the stream takes part in a capture, invalidates the capture and returns
+    /// an error.
     pub fn launch(&self, executable: &Executable) -> Answer {
         self.refuse_capture()?;
         let end = executable.launch(&self.engine.mark(self.lane));
@@ -180,7 +182,7 @@ impl Stream {
         Ok(is_finished)
     }
 
-    /// Fails if the stream takes part in a capture, which becomes invalid.
+    /// If the stream takes part in a capture, invalidates the capture and returns an error.
     fn refuse_capture(&self) -> Answer {
         self.space.check()?;
         match self.capture() {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 pub struct Executed {
     /// Instructions of warps.
     pub warps: u64,
-    /// Instructions of threads: each warp's instruction counts for its active threads.
+    /// Instructions of threads: an instruction of a warp counts once for each active thread.
     pub threads: u64,
 }
 
@@ -17,11 +17,12 @@ pub struct Executed {
 pub struct Traffic {
     /// Instructions of warps.
     pub accesses: u64,
-    /// Bytes that threads access; bytes that several threads access together count once.
+    /// Bytes that threads access. A byte counts once if several threads access it in the same
+    /// instruction.
     pub bytes: u64,
     /// Sectors of 32 bytes that the accesses touch.
     pub sectors: u64,
-    /// Least number of sectors that could hold the bytes of each access.
+    /// Smallest number of sectors that could contain the bytes of each access.
     pub perfect_sectors: u64,
 }
 
@@ -35,7 +36,8 @@ pub struct Counts {
     pub global_writes: Traffic,
     pub global_atomics: Traffic,
     pub shared_accesses: u64,
-    /// Turns that the banks of shared memory need beyond one per access.
+    /// Turns that the banks of shared memory need in addition to one turn for each part of an
+    /// access. A part has at most 128 bytes.
     pub bank_conflicts: u64,
     pub branches: u64,
     /// Branches that only some active threads of a warp take.

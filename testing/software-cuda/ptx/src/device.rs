@@ -9,9 +9,9 @@ pub struct DeviceKind {
     pub max_threads_per_block: u32,
     pub max_threads_per_multiprocessor: u32,
     pub max_blocks_per_multiprocessor: u32,
-    /// Shared memory of a block without an attribute of the function.
+    /// Largest shared memory of a block, unless the function requests more by an attribute.
     pub shared_bytes_per_block: u32,
-    /// Shared memory of a block that a function may request by an attribute.
+    /// Largest shared memory of a block that a function may request by an attribute.
     pub shared_bytes_opt_in: u32,
     pub shared_bytes_per_multiprocessor: u32,
     /// Shared memory that the system uses at the beginning of each block's shared memory.

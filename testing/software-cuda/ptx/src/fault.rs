@@ -83,7 +83,7 @@ pub enum FaultKind {
     Trap,
 }
 
-/// A way to access memory.
+/// A kind of memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Read,
@@ -93,7 +93,7 @@ pub enum Access {
 }
 
 impl Fault {
-    /// Returns a fault of the driver's own work.
+    /// Returns a fault that the driver's own work caused.
     pub fn of_driver(kind: FaultKind) -> Fault {
         Fault { kind, place: None }
     }

@@ -12,7 +12,8 @@ use crate::stamp::Stamp;
 pub struct Launch<'a> {
     pub grid: [u32; 3],
     pub block: [u32; 3],
-    /// Blocks of a cluster in each direction; ones without clusters.
+    /// Number of blocks of a cluster in each dimension. The numbers are 1 if the launch has no
+    /// clusters.
     pub cluster: [u32; 3],
     /// Bytes of shared memory beyond the kernel's static shared memory.
     pub dynamic_shared: u32,
@@ -27,10 +28,10 @@ pub struct Launch<'a> {
 pub struct Settings {
     /// Number of operating system threads that execute blocks.
     pub workers: usize,
-    /// The most instructions that a thread may execute.
+    /// Largest number of instructions that a warp may execute.
     pub most_steps: u64,
-    /// A seed from which the errors of approximations such as `ex2.approx` are drawn. Without it,
-    /// their results are the rounded ones.
+    /// A seed from which the interpreter draws the errors of approximations such as `ex2.approx`.
+    /// Without a seed, approximations return the rounded results.
     pub approximations: Option<u64>,
 }
 
@@ -71,7 +72,8 @@ pub fn execute(kernel: &Kernel, launch: &Launch, memory: &Memory, settings: &Set
 /// Alignment of dynamic shared memory.
 const DYNAMIC_ALIGNMENT: u32 = 16;
 
-/// Checks a launch against the kernel. The limits of the device are the driver's to check.
+/// Checks a launch against the kernel. The driver, not this function, checks the limits of the
+/// device.
 fn check(kernel: &Kernel, launch: &Launch) -> Result<(), String> {
     let Kernel { name, max_threads, required_threads, .. } = kernel;
     let Launch { grid, block, cluster, parameters, .. } = launch;
@@ -96,7 +98,7 @@ fn check(kernel: &Kernel, launch: &Launch) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns a fault with the place of its instruction.
+/// Returns a fault with the place of the instruction that caused it.
 fn placed(kernel: &Kernel, launch: &Launch, fault: BlockFault) -> Fault {
     let BlockFault { kind, block, thread, step, .. } = fault;
     let [x, y, _] = launch.block;

@@ -1,5 +1,5 @@
-//! A strict interpreter of PTX, the assembly language of NVIDIA's GPUs. It executes kernels warp by
-//! warp and reports each behaviour that the PTX manual leaves undefined.
+//! A strict interpreter of PTX, the assembly language of NVIDIA's GPUs. The interpreter executes
+//! kernels warp by warp, and reports each behaviour that the PTX manual leaves undefined.
 //!
 //! ```text
 //! device     kinds of GPUs and their limits
@@ -11,12 +11,12 @@
 //! counts     instructions and traffic of a kernel
 //! ```
 //!
-//! Limits: functions that kernels call are not recursive, and are called by their names, with
-//! parameters in `.param` variables. The only function of the system is `cudaGraphSetConditional`.
-//! A warp executes a barrier of the block as a whole. Threads of different blocks are ordered by
-//! nothing but the end of the launch: if one block writes a flag for which another one waits, the
-//! data that the flag announces counts as a race. Matrices of `wgmma` have no swizzling. Tensor
-//! maps and clusters with common memory are not supported.
+//! Limits: functions that kernels call must not be recursive. A call names its function, and passes
+//! parameters in `.param` variables. The only supported function of the system is
+//! `cudaGraphSetConditional`. A warp executes a barrier of the block as a whole. Only the end of
+//! the launch orders accesses of different blocks: if one block writes a flag for which another
+//! block waits, the accesses to the data that the flag announces count as a race. Matrices of
+//! `wgmma` have no swizzling. Tensor maps and clusters with common memory are not supported.
 
 #![forbid(unsafe_code)]
 

@@ -25,7 +25,7 @@ struct Global {
     bytes: u64,
 }
 
-/// A kernel of a loaded module. Clones share the code.
+/// A kernel of a loaded module. Clones of a kernel share the code.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     pub name: Arc<str>,
@@ -38,11 +38,11 @@ pub struct Kernel {
     pub max_threads: u32,
     /// Threads of a block in each direction, if `.reqntid` states them.
     pub required_threads: Option<[u32; 3]>,
-    /// Shared memory before the kernel's own, which the system uses.
+    /// Bytes of shared memory that the system uses, in front of the kernel's own shared memory.
     pub(crate) reserved_shared_bytes: u32,
     pub(crate) multiprocessors: u32,
     pub(crate) code: Arc<Code>,
-    /// Names of source files by their numbers.
+    /// Numbers and names of the source files.
     pub(crate) sources: Arc<[(u64, String)]>,
 }
 
@@ -55,7 +55,8 @@ pub struct Parameter {
     pub alignment: u32,
 }
 
-/// The most bytes of parameters: before PTX 8.1, and from then on with capability 7.0.
+/// Largest total size of a kernel's parameters in bytes: the usual limit, and the limit from PTX
+/// 8.1 and compute capability 7.0 on.
 const PARAMETER_BYTES: [u32; 2] = [4352, 32764];
 
 impl Module {
@@ -235,7 +236,8 @@ fn parameters(function: &Function, target: Target) -> Result<Arc<[Parameter]>, L
     Ok(all.into())
 }
 
-/// Returns the most threads of a block, and the number of threads that the kernel requires.
+/// Returns the largest number of threads of a block, and the threads of a block in each dimension
+/// if the kernel requires them.
 fn threads(function: &Function, device: &DeviceKind) -> Result<(u32, Option<[u32; 3]>), LoadError> {
     let numbers = |name: &str| {
         let (_, numbers) = function.directives.iter().find(|(directive, _)| *directive == name)?;
@@ -253,7 +255,8 @@ fn threads(function: &Function, device: &DeviceKind) -> Result<(u32, Option<[u32
     Ok((threads, required))
 }
 
-/// Allocates a variable and writes its initial value, which is zero without one.
+/// Allocates a variable and writes its initial value. A variable without a stated initial value is
+/// zero.
 fn placed(variable: &Variable, memory: &Memory) -> Result<Global, LoadError> {
     let error = |message: String| LoadError::new(variable.line, message);
     let Some(count) = variable.count else {

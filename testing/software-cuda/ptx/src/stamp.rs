@@ -11,7 +11,8 @@ pub struct Stamp {
     /// The number of the work on its stream; the first is 1.
     pub position: u64,
     /// For each stream, the number of its last work that is ordered before this work. Streams
-    /// beyond the end have no such work. The entry of the work's own stream is its predecessor.
+    /// beyond the end of the list have no work that is ordered before this work. The entry of the
+    /// work's own stream is the number of the work's predecessor.
     pub clock: Arc<[u64]>,
 }
 

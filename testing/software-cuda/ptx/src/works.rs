@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::stamp::Stamp;
 
-/// The table of all works, shared by the works in progress.
+/// The table of all works. The works in progress share the table.
 #[derive(Clone, Debug, Default)]
 pub struct Works(Arc<RwLock<Table>>);
 
@@ -23,7 +23,7 @@ enum Entry {
         stream: u32,
         position: u64,
     },
-    /// Two ids, whose accesses are not ordered.
+    /// The works of two ids, whose accesses are not ordered with each other.
     Both(u32, u32),
     /// Work that is ordered before all other work, such as the load of a module.
     First,
@@ -36,15 +36,15 @@ pub const NO_WORK: u32 = 0;
 #[derive(Debug)]
 pub struct Work {
     pub id: u32,
-    /// All works with a smaller id are ordered before this work.
+    /// All works whose ids are below this number are ordered before this work.
     ordered_below: u32,
     stamp: Stamp,
-    /// The ids that stand for this work together with another id.
+    /// For each other id, the id that stands for this work together with the works of the other id.
     joined: Mutex<HashMap<u32, u32>>,
     works: Works,
 }
 
-/// A work in terms of its stream, for messages.
+/// The stream of a work, and the work's position on this stream, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnStream {
     pub stream: u32,
@@ -81,7 +81,7 @@ impl Table {
         u32::try_from(self.entries.len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns the smallest id that is not ordered before a stamp.
+    /// Returns the smallest id whose work is not ordered before the work of a stamp.
     fn first_unordered(&self, stamp: &Stamp) -> Option<u32> {
         let first = |(stream, works): (usize, &Vec<(u64, u32)>)| {
             let stream = u32::try_from(stream).unwrap_or(u32::MAX);
@@ -104,7 +104,8 @@ impl Table {
         }
     }
 
-    /// Returns a work of an id that is not ordered before a stamp.
+    /// Searches the works for which an id stands. Returns a work that is not ordered before the
+    /// work of a stamp.
     fn unordered(&self, id: u32, stamp: &Stamp) -> Option<OnStream> {
         match *self.entries.get(id.checked_sub(1)? as usize)? {
             Entry::One { stream, position } => {
@@ -117,32 +118,33 @@ impl Table {
 }
 
 impl Work {
-    /// Whether all works of an id are ordered before this work.
+    /// Whether all works for which an id stands are ordered before this work.
     pub fn is_after(&self, id: u32) -> bool {
         id < self.ordered_below
             || self.works.0.read().unwrap_or_else(PoisonError::into_inner).is_before(id, &self.stamp)
     }
 
-    /// Whether the newest work of an id is this work.
+    /// Whether this work is the newest work for which an id stands.
     pub fn is_own(&self, id: u32) -> bool {
         id == self.id
             || id > self.id
                 && self.joined.lock().unwrap_or_else(PoisonError::into_inner).values().any(|joined| *joined == id)
     }
 
-    /// Returns the id that stands for this work and another id together.
+    /// Returns the id that stands for this work together with the works of another id.
     pub fn joined_with(&self, id: u32) -> u32 {
         let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
         let push = || self.works.0.write().unwrap_or_else(PoisonError::into_inner).push(Entry::Both(id, self.id));
         *joined.entry(id).or_insert_with(push)
     }
 
-    /// Returns a work of an id that is not ordered before this work.
+    /// Searches the works for which an id stands. Returns a work that is not ordered before this
+    /// work.
     pub fn unordered(&self, id: u32) -> Option<OnStream> {
         self.works.0.read().unwrap_or_else(PoisonError::into_inner).unordered(id, &self.stamp)
     }
 
-    /// Whether every work that began before is ordered before this work.
+    /// Whether all works that began before this work are ordered before it.
     pub fn is_after_all(&self) -> bool {
         self.ordered_below == self.id
     }

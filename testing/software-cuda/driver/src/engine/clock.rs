@@ -1,10 +1,11 @@
-//! Vector clocks, which say what work is ordered before other work.
+//! Vector clocks, which state which work is ordered before other work.
 //!
 //! Every stream has a *lane*, a number, and the work of a lane has positions 1, 2, 3, …. A clock
 //! holds one position per lane: all work of the lane up to this position is ordered before the
-//! clock's owner. A clock serves two purposes. The scheduler starts work only when all work
-//! in its clock is finished. The shadow of memory asks the clock whether an earlier access is
-//! ordered before the current access, whatever order the scheduler happened to choose.
+//! clock's owner. A clock serves two purposes. The scheduler starts a piece of work only when all
+//! work in the clock of this piece is finished. The shadow of memory asks the clock whether an
+//! earlier access is ordered before the current access, whatever order the scheduler happened to
+//! choose.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ impl Clock {
         self.positions.get(lane as usize).copied().unwrap_or(0)
     }
 
-    /// Adds the work of a lane up to a position.
+    /// Adds to this clock all work of a lane up to a position.
     pub fn raise(&mut self, lane: u32, position: u64) {
         let lane = lane as usize;
         if self.positions.len() <= lane {
@@ -29,7 +30,7 @@ impl Clock {
         self.positions[lane] = self.positions[lane].max(position);
     }
 
-    /// Adds all work of another clock.
+    /// Adds to this clock all work of another clock.
     pub fn join(&mut self, other: &Clock) {
         if self.positions.len() < other.positions.len() {
             self.positions.resize(other.positions.len(), 0);

@@ -1,20 +1,23 @@
-//! Work that other work has issued while it was executed: the bodies of loops and branches.
+//! Work that other work issues during its own execution: the bodies of loops and branches.
 //!
-//! The clocks of later work are made before it is known which work a loop will issue. They contain
-//! the loop, and are completed by the loop's work when the loop has ended.
+//! The engine makes the clocks of later work before it knows which work a loop will issue. At
+//! first, the clock of work that waits for a loop contains only the loop itself. When the loop has
+//! ended, the engine adds to this clock the work that the loop has issued.
 
 use std::collections::BTreeMap;
 
 use super::clock::Clock;
 
-/// For each lane, its finished work that has issued other work: its position, and the clock that
-/// contains the other work, in the order of the positions.
+/// For each lane, the finished pieces of work that have issued other work, in the order of their
+/// positions. An entry consists of the position of the piece of work, and the clock of the work
+/// that it has issued.
 #[derive(Debug, Default)]
 pub struct Inner(BTreeMap<u32, Vec<(u64, Clock)>>);
 
 impl Inner {
-    /// Notes the work that the work at a position of a lane has issued. The clock must be complete.
-    /// Work of a lane finishes in the order of its positions.
+    /// Records that the work at a position of a lane has issued the work in `clock`. The caller
+    /// must have applied [`Inner::complete`] to `clock`. Work of a lane finishes in the order of
+    /// its positions.
     pub fn add(&mut self, lane: u32, position: u64, clock: Clock) {
         let all = self.0.entry(lane).or_default();
         // Later work of the lane is ordered after earlier work.
@@ -23,7 +26,7 @@ impl Inner {
         all.push((position, clock));
     }
 
-    /// Adds to a clock the work that its work has issued.
+    /// Adds to a clock all work that the work in this clock has issued.
     pub fn complete(&self, clock: &mut Clock) {
         let known = clock.clone();
         for (lane, all) in &self.0 {

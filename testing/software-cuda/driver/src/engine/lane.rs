@@ -4,23 +4,23 @@ use std::collections::VecDeque;
 
 use super::clock::Clock;
 
-/// The other lanes with which a lane's work is ordered.
+/// Decides with which other lanes a lane is ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneKind {
     /// The default stream of a context: ordered with all blocking streams of the context.
     Default,
     /// A stream that is ordered with the default stream of its context.
     Blocking,
-    /// A stream, or a branch of a graph, that is ordered with nothing else.
+    /// A stream, or a branch of a graph, that is ordered with no other lane.
     Free,
 }
 
-/// Which piece of work this is, and what is ordered before it.
+/// Identity of a piece of work, and the work that is ordered before it.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     pub lane: u32,
     pub position: u64,
-    /// The work that is ordered before this work, without this work.
+    /// All work that is ordered before this work, excluding this work itself.
     pub before: Clock,
 }
 
@@ -36,7 +36,7 @@ impl Ticket {
 /// Work that waits in a lane.
 #[derive(Debug)]
 pub struct Waiting<T> {
-    /// The number of pieces of work that were issued to any lane before.
+    /// The number of this piece of work in the order of issue to all lanes. The first number is 1.
     pub order: u64,
     pub ticket: Ticket,
     pub task: T,
@@ -45,7 +45,8 @@ pub struct Waiting<T> {
 /// A queue of work, in the order of execution.
 #[derive(Debug)]
 pub struct Lane<T> {
-    /// The number of the context, whose default stream orders the lane.
+    /// The number of the lane's context. The default stream and the blocking streams of this
+    /// context wait for each other.
     pub context: usize,
     pub kind: LaneKind,
     pub queue: VecDeque<Waiting<T>>,
@@ -57,7 +58,8 @@ pub struct Lane<T> {
     pub finished: u64,
     /// Whether a thread executes work of the lane now.
     pub is_running: bool,
-    /// Whether the stream is destroyed, so that a new stream can have this lane when it is empty.
+    /// Whether the lane's stream is destroyed. A new stream can then reuse the lane as soon as the
+    /// lane is empty.
     pub is_closed: bool,
 }
 
@@ -75,8 +77,8 @@ impl<T> Lane<T> {
         }
     }
 
-    /// Whether a new stream can have the lane. The positions go on, so the work of the new stream
-    /// is ordered after the work of the old stream.
+    /// Whether a new stream can reuse the lane. The new stream continues the positions of the old
+    /// stream, so its work is ordered after the work of the old stream.
     pub fn is_vacant(&self) -> bool {
         self.is_closed && self.issued == self.finished
     }

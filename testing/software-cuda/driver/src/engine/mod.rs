@@ -7,9 +7,9 @@
 //! random.rs  random numbers from a seed
 //! ```
 //!
-//! Calls only issue work. A call that waits executes work on the calling thread, until what it
-//! waits for is finished. So work starts as late as possible, the order of execution depends on
-//! the seed alone, and a program that forgets to wait sees what it would see on a slow GPU.
+//! Calls of the driver only issue work. A call that waits executes work on the calling thread until
+//! the awaited work is finished. So work starts as late as possible, and the order of execution
+//! depends on the seed alone. A program that forgets to wait behaves as on a slow GPU.
 
 mod clock;
 mod inner;
@@ -25,12 +25,13 @@ use inner::Inner;
 use lane::{Lane, Waiting};
 use random::Random;
 
-/// The most work that waits in one lane. A call that issues more executes some first.
+/// Largest number of pieces of work that wait in one lane. A call that would exceed this number
+/// first executes some of the waiting work.
 const LONGEST_QUEUE: usize = 1024;
 
 /// Work that the engine executes.
 pub trait Task {
-    /// Executes the work. The ticket says which work is ordered before.
+    /// Executes the work. The ticket states which work is ordered before this work.
     fn perform(self, ticket: &Ticket);
 }
 
@@ -38,24 +39,27 @@ pub trait Task {
 #[derive(Debug)]
 pub struct Engine<T> {
     state: Mutex<State<T>>,
-    /// Notified when work is finished.
+    /// Wakes waiting threads when a piece of work is finished.
     progress: Condvar,
 }
 
 #[derive(Debug)]
 struct State<T> {
     lanes: Vec<Lane<T>>,
-    /// The work for whose end the host has waited. The host's later calls are ordered after it.
+    /// The work for whose end the host has waited. Later calls of the host are ordered after this
+    /// work.
     host: Clock,
     /// The number of pieces of work issued so far.
     issued: u64,
     inner: Inner,
-    /// Draws the lane that goes on. Without it, work is executed in the order of issue.
+    /// Draws the lane whose next piece of work starts. With `None`, the engine executes work in the
+    /// order of issue.
     random: Option<Random>,
 }
 
 impl<T: Task> Engine<T> {
-    /// Returns an engine without work. Without seed, it executes work in the order of issue.
+    /// Returns an engine without work. Without a seed, the engine executes work in the order of
+    /// issue.
     pub fn new(seed: Option<u64>) -> Engine<T> {
         let (lanes, host, inner) = (Vec::new(), Clock::default(), Inner::default());
         let state = State { lanes, host, issued: 0, inner, random: seed.map(Random::new) };
@@ -79,13 +83,13 @@ impl<T: Task> Engine<T> {
         lane as u32
     }
 
-    /// Gives a lane up. Work that waits in the lane will still be executed.
+    /// Closes a lane. The engine still executes the work that waits in the lane.
     pub fn close(&self, lane: u32) {
         self.lock().lanes[lane as usize].is_closed = true;
     }
 
-    /// Issues work to a lane, and returns the clock that contains this work. The work waits for the
-    /// clock `after` besides the earlier work of the lane.
+    /// Issues work to a lane, and returns the clock that contains this work. The issued work waits
+    /// for the work in the clock `after`, and for the earlier work of the lane.
     pub fn issue(&self, lane: u32, after: &Clock, task: T) -> Clock {
         let mut state = self.lock();
         while state.lanes[lane as usize].queue.len() >= LONGEST_QUEUE {
@@ -108,8 +112,8 @@ impl<T: Task> Engine<T> {
         after
     }
 
-    /// Returns the clock that contains all work that was issued to a lane, and all work that the
-    /// lane's next work must wait for.
+    /// Returns a clock of all work that was issued to a lane, and of all other work for which the
+    /// lane's next work must wait.
     pub fn mark(&self, lane: u32) -> Clock {
         self.lock().marked(lane)
     }
@@ -129,14 +133,14 @@ impl<T: Task> Engine<T> {
         clock
     }
 
-    /// Executes work until all work in a clock is finished. The host's later calls are ordered
-    /// after this work.
+    /// Executes work until all work in a clock is finished. Orders later calls of the host after
+    /// the work in the clock.
     pub fn finish(&self, clock: &Clock) {
         self.run_until(clock).finish(clock);
     }
 
-    /// Notes that running work has issued other work, which is finished. Work that is ordered after
-    /// the running work is ordered after the other work, too.
+    /// Records that running work has issued the work in `inner`, which is finished. Work that is
+    /// ordered after the running work is then ordered after the issued work, too.
     pub fn finish_inner(&self, running: &Ticket, inner: &Clock) {
         let mut state = self.lock();
         let mut inner = inner.clone();
@@ -150,7 +154,8 @@ impl<T: Task> Engine<T> {
         state.inner.add(lane, position, inner);
     }
 
-    /// Executes work until all work in a clock is finished, while the host goes on.
+    /// Executes work until all work in a clock is finished. Does not order later calls of the host
+    /// after this work.
     pub fn finish_in_background(&self, clock: &Clock) {
         drop(self.run_until(clock));
     }
@@ -163,15 +168,15 @@ impl<T: Task> Engine<T> {
         state
     }
 
-    /// Returns a clock of finished work with the work that this work has issued.
+    /// Returns a clock of finished work, extended by the work that this work has issued.
     pub fn completed(&self, clock: &Clock) -> Clock {
         let mut clock = clock.clone();
         self.lock().inner.complete(&mut clock);
         clock
     }
 
-    /// Whether all work in a clock is finished. If not, executes one piece of work, so that a
-    /// program that asks repeatedly sees progress.
+    /// Whether all work in a clock is finished. If some of it is unfinished, executes one piece of
+    /// work, so that a program that polls repeatedly sees progress.
     pub fn poll(&self, clock: &Clock) -> bool {
         let mut state = self.lock();
         if !state.has_finished(clock) {
@@ -186,8 +191,9 @@ impl<T: Task> Engine<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Executes one piece of work, or waits until another thread has executed one. There must be
-    /// unfinished work. Work waits only for work that was issued before, so some work can start.
+    /// Executes one piece of work, or waits until another thread has executed a piece of work. The
+    /// caller must ensure that some work is unfinished. A piece of work waits only for work that
+    /// was issued earlier, so some unfinished work can start.
     fn step<'s>(&'s self, mut state: MutexGuard<'s, State<T>>) -> MutexGuard<'s, State<T>> {
         let Some(Waiting { ticket, task, .. }) = state.start() else {
             return self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -223,7 +229,7 @@ impl<T> State<T> {
         clock
     }
 
-    /// Orders the host's later calls after finished work.
+    /// Orders later calls of the host after the finished work in a clock.
     fn finish(&mut self, clock: &Clock) {
         let mut clock = clock.clone();
         self.inner.complete(&mut clock);
@@ -234,7 +240,8 @@ impl<T> State<T> {
         self.lanes.iter().enumerate().all(|(number, lane)| clock.position(number as u32) <= lane.finished)
     }
 
-    /// Takes work whose predecessors are finished out of its lane. Returns `None` if there is none.
+    /// Removes a piece of work whose predecessors are finished from its lane, and returns it.
+    /// Returns `None` if no piece of work can start.
     fn start(&mut self) -> Option<Waiting<T>> {
         let ready = |(number, lane): (usize, &Lane<T>)| {
             let first = lane.queue.front().filter(|first| !lane.is_running && self.has_finished(&first.ticket.before));

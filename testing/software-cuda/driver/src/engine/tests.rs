@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 
-/// Work that notes its name.
+/// Work that appends its name to a shared text.
 struct Note(char, Arc<Mutex<String>>);
 
 impl Task for Note {
@@ -34,7 +34,7 @@ impl Notes {
     }
 }
 
-/// Returns all orders in which work is executed with many seeds.
+/// Returns all orders in which the engine executes the work, for 200 seeds and without a seed.
 fn orders(issue: impl Fn(&Notes)) -> BTreeSet<String> {
     let run = |seed| {
         let notes = Notes::new(seed);

@@ -24,7 +24,7 @@ fn mode(number: u32) -> Answer<Mode> {
     }
 }
 
-/// Begins a capture that adds work to a graph after some of its nodes.
+/// Begins a capture that adds the work of a stream to `graph`, after the nodes `after`.
 fn begin(driver: &Driver, stream: usize, graph: Arc<Graph>, after: Vec<usize>, mode: Mode) -> Answer {
     let stream = driver.stream(stream)?;
     let session = stream.begin_capture(|lane| Session::new(lane, mode, graph, after))?;
@@ -32,7 +32,7 @@ fn begin(driver: &Driver, stream: usize, graph: Arc<Graph>, after: Vec<usize>, m
     Ok(())
 }
 
-/// Returns the number of a stream's state, and its capture.
+/// Returns the state of a stream's capture as a number of the C interface, and the capture.
 fn state(driver: &Driver, stream: usize) -> Answer<(u32, Option<Arc<Session>>)> {
     let session = driver.stream(stream)?.capture();
     let number = match &session {
@@ -49,7 +49,7 @@ entries! {
         begin(driver, stream, Arc::default(), Vec::new(), mode(number)?)
     }
 
-    /// Begins a capture of a stream that adds its work to a graph.
+    /// Begins a capture that adds the work of a stream to an existing graph.
     fn cuStreamBeginCaptureToGraph(
         stream: usize, graph: usize, nodes: In<usize>, _edges: In<u8>, count: usize, number: u32,
     ) |driver| {
@@ -69,7 +69,8 @@ entries! {
     /// Says whether a stream is capturing.
     fn cuStreamIsCapturing(stream: usize, status: Out<u32>) |driver| { status.set(state(driver, stream)?.0) }
 
-    /// Returns the number of a stream's capture. The driver does not show its graph and nodes.
+    /// Returns the identifying number of a stream's capture. The software driver does not return
+    /// the graph and the nodes of a capture.
     fn cuStreamGetCaptureInfo_v2(
         stream: usize, status: Out<u32>, number: Out<u64>, graph: Out<usize>, nodes: Out<usize>, count: Out<usize>,
     ) |driver| {

@@ -11,7 +11,7 @@ use crate::status::{Answer, Status};
 
 /// The flag of a condition that has a value at the start of each launch.
 const HAS_DEFAULT: u32 = 1;
-/// The number of conditional nodes among the kinds of nodes.
+/// The number that stands for conditional nodes among the kinds of nodes.
 const CONDITIONAL: u32 = 13;
 
 /// The first version of CUDA with conditions.
@@ -68,14 +68,14 @@ entries! {
         Ok(())
     }
 
-    /// Adds a node. The only kind that this function adds is a conditional node.
+    /// Adds a node. In the software driver, this function adds only conditional nodes.
     fn cuGraphAddNode(
         node: Out<usize>, graph: usize, before: In<usize>, count: usize, parameters: Out<ConditionalNode>,
     ) |driver| {
         add_conditional(driver, node, Position { graph, before, count }, parameters)
     }
 
-    /// Adds a node behind edges without data.
+    /// Adds a conditional node. Refuses edges that have data.
     fn cuGraphAddNode_v2(
         node: Out<usize>, graph: usize, before: In<usize>, data: In<u64>, count: usize,
         parameters: Out<ConditionalNode>,

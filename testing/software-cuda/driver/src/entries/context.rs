@@ -5,7 +5,7 @@ use crate::abi::{In, Out};
 use crate::driver::Driver;
 use crate::status::{Answer, Status};
 
-/// Makes a context, which becomes the thread's current one.
+/// Creates a context and makes it the thread's current context.
 fn create(driver: &Driver, context: Out<usize>, flags: u32, device: i32) -> Answer {
     let handle = driver.new_context(device, flags, false)?;
     driver.set_current(Some(handle), true)?;
@@ -30,7 +30,8 @@ entries! {
         flags.set(0)
     }
 
-    /// Sets flags, which choose how the host waits and are without effect here.
+    /// Accepts flags that choose how the host waits. The flags have no effect in the software
+    /// driver.
     fn cuDevicePrimaryCtxSetFlags_v2(device: i32, _flags: u32) |driver| { driver.device(device).map(|_| ()) }
 
     /// Makes a context.
@@ -68,10 +69,10 @@ entries! {
     /// Replaces the thread's current context.
     fn cuCtxSetCurrent(context: usize) |driver| { driver.set_current((context != 0).then_some(context), false) }
 
-    /// Makes a context the thread's current one, before the present one.
+    /// Pushes a context onto the thread's stack of contexts, which makes it the current context.
     fn cuCtxPushCurrent_v2(context: usize) |driver| { driver.set_current(Some(context), true) }
 
-    /// Takes the thread's current context away.
+    /// Pops the current context from the thread's stack of contexts.
     fn cuCtxPopCurrent_v2(context: Out<usize>) |driver| { context.set_if_wanted(driver.pop_current()?) }
 
     /// Returns the device of the current context.
@@ -86,7 +87,8 @@ entries! {
     /// Returns the flags of the current context.
     fn cuCtxGetFlags(flags: Out<u32>) |driver| { flags.set(driver.current()?.flags) }
 
-    /// Sets flags, which choose how the host waits and are without effect here.
+    /// Accepts flags that choose how the host waits. The flags have no effect in the software
+    /// driver.
     fn cuCtxSetFlags(_flags: u32) |driver| { driver.current().map(|_| ()) }
 
     /// Returns the version of the interface of a context.
@@ -102,7 +104,7 @@ entries! {
         greatest.set_if_wanted(-5)
     }
 
-    /// Sets a limit. The limits of the interpreter do not depend on it.
+    /// Sets a limit. The limits of the interpreter do not depend on the limits that a caller sets.
     fn cuCtxSetLimit(limit: u32, _value: usize) |driver| {
         driver.current()?;
         if limit <= 6 { Ok(()) } else { Err(Status::UNSUPPORTED_LIMIT) }
@@ -115,12 +117,13 @@ entries! {
         value.set(known.get(limit as usize).copied().ok_or(Status::UNSUPPORTED_LIMIT)?)
     }
 
-    /// Returns the preferred division between cache and shared memory: none.
+    /// Returns the preferred division between cache and shared memory: always 0, no preference.
     fn cuCtxGetCacheConfig(configuration: Out<u32>) |driver| {
         driver.current()?;
         configuration.set(0)
     }
 
-    /// Sets the preferred division between cache and shared memory, which is without effect here.
+    /// Accepts a preferred division between cache and shared memory. The preference has no effect
+    /// in the software driver.
     fn cuCtxSetCacheConfig(_configuration: u32) |driver| { driver.current().map(|_| ()) }
 }

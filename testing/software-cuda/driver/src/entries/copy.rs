@@ -11,12 +11,13 @@ const HOST: u32 = 1;
 const DEVICE: u32 = 2;
 const UNIFIED: u32 = 4;
 
-/// Returns the place of an address of a device.
+/// Returns a `Place` for an address in device memory.
 fn on_device(driver: &Driver, address: u64) -> Answer<Place> {
     Ok(Place::Device(driver.space_of(address)?, address))
 }
 
-/// Returns the place of an address of the host. An address of a device is an error of the caller.
+/// Returns a `Place` for an address in host memory. Returns an error if the address belongs to
+/// device memory.
 fn on_host(driver: &Driver, address: usize) -> Answer<Place> {
     if address == 0 {
         return Err(Status::INVALID_VALUE);
@@ -28,7 +29,7 @@ fn on_host(driver: &Driver, address: usize) -> Answer<Place> {
     Ok(Place::Host(HostAddress(address)))
 }
 
-/// Returns the place of an address of a device or of the host.
+/// Returns a `Place` for an address in device memory or in host memory.
 fn anywhere(driver: &Driver, address: u64) -> Answer<Place> {
     let space = driver.space_of(address)?;
     if space.memory.allocation(address).is_some() {
@@ -37,12 +38,12 @@ fn anywhere(driver: &Driver, address: u64) -> Answer<Place> {
     on_host(driver, address as usize)
 }
 
-/// Whether a side is memory of the host that is not pinned.
+/// Whether a place is host memory that is not pinned.
 fn is_pageable(driver: &Driver, place: &Place) -> bool {
     matches!(place, Place::Host(address) if !driver.pinned.contains(address.0))
 }
 
-/// Issues a copy to a stream. A call with `waits` returns after the copy.
+/// Issues a copy to a stream. If `waits` is true, returns only after the copy is finished.
 fn issue(driver: &Driver, copy: Copy, stream: usize, waits: bool) -> Answer {
     if waits {
         driver.check_captures()?;
@@ -53,7 +54,8 @@ fn issue(driver: &Driver, copy: Copy, stream: usize, waits: bool) -> Answer {
     if waits { stream.finish() } else { Ok(()) }
 }
 
-/// Issues a copy between devices. Not even a call that waits for other copies waits for it.
+/// Issues a copy from device memory to device memory, and never waits for it. The driver's
+/// functions without a stream wait only for copies to or from the host.
 fn issue_on_devices(driver: &Driver, [to, from]: [u64; 2], bytes: usize, stream: usize) -> Answer {
     let copy = Copy::linear(on_device(driver, from)?, on_device(driver, to)?, bytes as u64);
     issue(driver, copy, stream, false)
@@ -71,7 +73,8 @@ fn side_3d(driver: &Driver, side: &Side3d) -> Answer<Side> {
     Ok(Side { place, pitch: [side.pitch as u64, plane as u64] })
 }
 
-/// Returns the place at a distance from the address that the kind of memory selects.
+/// Returns a `Place` for the address `offset` bytes after `host` or `device`. The kind of memory
+/// decides between the two addresses.
 fn place(driver: &Driver, memory_type: u32, host: usize, device: u64, offset: usize) -> Answer<Place> {
     match memory_type {
         HOST => on_host(driver, host + offset),
@@ -86,13 +89,13 @@ fn copy_2d(driver: &Driver, copy: &Copy2d) -> Answer<Copy> {
     Ok(Copy { from: side_2d(driver, &copy.from)?, to: side_2d(driver, &copy.to)?, extent })
 }
 
-/// Returns the work of a copy of a box of bytes.
+/// Returns the work that copies a box of bytes.
 pub fn copy_3d(driver: &Driver, copy: &Copy3d) -> Answer<Copy> {
     let extent = [copy.width as u64, copy.height as u64, copy.depth as u64];
     Ok(Copy { from: side_3d(driver, &copy.from)?, to: side_3d(driver, &copy.to)?, extent })
 }
 
-/// Returns the work of a fill.
+/// Returns the work that fills rows of memory.
 pub fn fill_rows(fill: &FillNode) -> Answer<Fill> {
     let FillNode { address, pitch, value, width, columns, rows } = *fill;
     if !matches!(width, 1 | 2 | 4) || address % u64::from(width) != 0 {
@@ -112,13 +115,13 @@ fn row(address: u64, value: u32, width: u32, columns: usize) -> FillNode {
 }
 
 entries! {
-    /// Copies bytes between any places.
+    /// Copies bytes from any address to any address, on the host or on devices.
     fn cuMemcpy(to: u64, from: u64, bytes: usize) |driver| {
         let copy = Copy::linear(anywhere(driver, from)?, anywhere(driver, to)?, bytes as u64);
         issue(driver, copy, 0, true)
     }
 
-    /// Copies bytes between any places, in a stream.
+    /// Copies bytes from any address to any address, on the host or on devices, in a stream.
     fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: usize) |driver| {
         let copy = Copy::linear(anywhere(driver, from)?, anywhere(driver, to)?, bytes as u64);
         issue(driver, copy, stream, false)

@@ -1,4 +1,4 @@
-//! The part that all functions of the C interface share.
+//! The code that all functions of the C interface share.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -22,14 +22,15 @@ pub fn answer(name: &'static str, body: impl FnOnce(&'static Driver) -> Answer) 
     }
 }
 
-/// Defines functions of the C interface. The name behind the arguments stands for the driver in
-/// the body, whose result is `Answer`.
+/// Defines functions of the C interface. The name between the bars after the arguments stands for
+/// the driver in the function's body. The body returns an `Answer`.
 macro_rules! entries {
     ($($(#[$note:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) |$driver:ident| $body:block)*) => {$(
         $(#[$note])*
         ///
         /// # Safety
-        /// As NVIDIA's documentation of the driver states: pointers are valid or null.
+        /// The caller passes pointers that are valid or null, as NVIDIA's documentation of the
+        /// driver requires.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> crate::status::Status {
             crate::entries::entry::answer(stringify!($name), |$driver| $body)

@@ -8,11 +8,12 @@ use crate::driver::Driver;
 use crate::event::Event;
 use crate::status::{Answer, Status};
 
-/// The flags of an event: the host waits without a busy loop, no time, several processes.
+/// Flags of an event: the event measures no time; several processes share the event.
 const DISABLE_TIMING: u32 = 2;
 const INTERPROCESS: u32 = 4;
 
-/// Returns an event that was recorded in no capture, whose work a call can wait for.
+/// Returns an event whose last recording was outside of captures, so that a call can wait for the
+/// event. For any other event, invalidates the capture and returns an error.
 fn outside_captures(driver: &Driver, event: usize) -> Answer<Arc<Event>> {
     driver.current()?;
     let event = driver.events.get(event)?;

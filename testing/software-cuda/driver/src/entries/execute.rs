@@ -11,7 +11,8 @@ use crate::driver::{Driver, LoadedGraph};
 use crate::graph::{Executable, NodeKind};
 use crate::status::{Answer, Status};
 
-/// Flags of an instantiation that change nothing here: free memory at launch, upload, priorities.
+/// Flags of an instantiation that have no effect in the software driver: free memory at launch,
+/// upload, priorities.
 const KNOWN_FLAGS: u64 = 1 | 2 | 8;
 
 /// Makes a graph executable.
@@ -25,7 +26,7 @@ fn instantiate(driver: &Driver, to: Out<usize>, graph: usize, flags: u64) -> Ans
     to.set(driver.executables.add(Arc::new(LoadedGraph { executable, graph })))
 }
 
-/// Replaces what the step of a node does.
+/// Replaces the work of the step that belongs to a node.
 fn replace(driver: &Driver, executable: usize, node: usize, kind: NodeKind) -> Answer {
     let executable = driver.executables.get(executable)?;
     let node = driver.nodes.get(node)?;
@@ -48,7 +49,7 @@ entries! {
         made
     }
 
-    /// Destroys an executable graph. Work that a launch has issued will still be executed.
+    /// Destroys an executable graph. The engine still executes the work that a launch has issued.
     fn cuGraphExecDestroy(executable: usize) |driver| { driver.executables.remove(executable).map(|_| ()) }
 
     /// Launches a graph after the earlier work of a stream.
@@ -57,14 +58,14 @@ entries! {
         driver.stream(stream)?.launch(&executable.executable)
     }
 
-    /// Prepares a launch, for which there is nothing to do here.
+    /// Prepares the launch of a graph. The software driver has nothing to prepare.
     fn cuGraphUpload(executable: usize, stream: usize) |driver| {
         driver.stream(stream)?;
         driver.executables.get(executable).map(|_| ())
     }
 
-    /// Replaces everything that an executable graph does by what another graph of the same form
-    /// does.
+    /// Replaces the work of all steps of an executable graph by the work of the nodes of another
+    /// graph. The other graph must have the same edges, and nodes of the same kinds.
     fn cuGraphExecUpdate_v2(executable: usize, graph: usize, result: Out<UpdateResult>) |driver| {
         let graph = driver.graphs.get(graph)?;
         let updated = driver.executables.get(executable)?.executable.update(&graph);
@@ -73,12 +74,12 @@ entries! {
         updated.map_err(|_| Status::GRAPH_EXEC_UPDATE_FAILURE)
     }
 
-    /// Replaces a launch of an executable graph.
+    /// Replaces the launch of a node in an executable graph.
     fn cuGraphExecKernelNodeSetParams_v2(executable: usize, node: usize, parameters: In<KernelNode>) |driver| {
         replace(driver, executable, node, job(driver, node_work(driver, &parameters.get()?)?)?)
     }
 
-    /// Replaces a copy of an executable graph.
+    /// Replaces the copy of a node in an executable graph.
     fn cuGraphExecMemcpyNodeSetParams(
         executable: usize, node: usize, copy: In<Copy3d>, _context: usize,
     ) |driver| {
@@ -86,7 +87,7 @@ entries! {
         replace(driver, executable, node, job(driver, work)?)
     }
 
-    /// Replaces a fill of an executable graph.
+    /// Replaces the fill of a node in an executable graph.
     fn cuGraphExecMemsetNodeSetParams(
         executable: usize, node: usize, fill: In<FillNode>, _context: usize,
     ) |driver| {

@@ -22,7 +22,7 @@ pub fn node_numbers(driver: &Driver, graph: &Arc<Graph>, nodes: In<usize>, count
     nodes.list(count)?.into_iter().map(|node| number_of_node(driver, graph, node)).collect()
 }
 
-/// Returns the handles of nodes, and makes those that do not exist yet.
+/// Returns the handles of nodes, and creates a handle for each node that has none yet.
 fn handles_of_nodes(driver: &Driver, graph: &Arc<Graph>, numbers: &[usize]) -> Vec<usize> {
     let all = driver.nodes.all();
     let handle = |&number: &usize| {
@@ -36,18 +36,19 @@ fn new_handle(driver: &Driver, graph: &Arc<Graph>, number: usize) -> usize {
     driver.nodes.add(Arc::new(NodeHandle { graph: graph.clone(), number }))
 }
 
-/// Writes a list of handles: only their number if the caller has no room.
+/// Writes a list of handles and the number of written handles. If the caller passes no memory for
+/// handles, writes only the number of all handles.
 fn set_handles(to: Out<usize>, count: Out<usize>, handles: &[usize]) -> Answer {
     if to.is_null() {
         return count.set(handles.len());
     }
     let room = count.get()?;
     to.set_list(handles, room)?;
-    // The rest of the caller's room is filled with null.
+    // The caller's memory may have room for more handles than the list contains.
     count.set(handles.len().min(room))
 }
 
-/// The place where a node is added: its graph and the nodes before it.
+/// Where to add a node: the graph, and the nodes that come before the new node.
 #[derive(Clone, Copy)]
 pub struct Position {
     pub graph: usize,
@@ -63,7 +64,7 @@ pub fn add(driver: &Driver, node: Out<usize>, position: Position, kind: NodeKind
     node.set(new_handle(driver, &graph, number))
 }
 
-/// Returns work of the current context as a node.
+/// Returns a node that executes work in the current context.
 pub fn job(driver: &Driver, work: Work) -> Answer<NodeKind> {
     Ok(NodeKind::Job(Job { space: driver.current()?.space.clone(), work }))
 }
@@ -73,7 +74,7 @@ fn host_call(node: &HostNode) -> Answer<Work> {
     Ok(Work::Call(HostCall { function, argument: node.argument }))
 }
 
-/// Replaces what a node does.
+/// Replaces the work of a node.
 fn replace(driver: &Driver, node: usize, kind: NodeKind) -> Answer {
     let node = driver.nodes.get(node)?;
     node.graph.replace(node.number, kind)
@@ -96,7 +97,7 @@ entries! {
         graph.set(driver.graphs.add(Arc::default()))
     }
 
-    /// Destroys a graph. Executable graphs made from it stay.
+    /// Destroys a graph. Executable graphs that were made from this graph stay valid.
     fn cuGraphDestroy(graph: usize) |driver| {
         let mut open = vec![driver.graphs.remove(graph)?];
         while let Some(graph) = open.pop() {
@@ -115,7 +116,7 @@ entries! {
         copy.set(driver.graphs.add(Arc::new(copied)))
     }
 
-    /// Adds a launch of a kernel.
+    /// Adds a node that launches a kernel.
     fn cuGraphAddKernelNode_v2(
         node: Out<usize>, graph: usize, before: In<usize>, count: usize, parameters: In<KernelNode>,
     ) |driver| {
@@ -139,7 +140,7 @@ entries! {
         add(driver, node, Position { graph, before, count }, kind)
     }
 
-    /// Adds a call of a function of the host.
+    /// Adds a node that calls a function of the host.
     fn cuGraphAddHostNode(
         node: Out<usize>, graph: usize, before: In<usize>, count: usize, parameters: In<HostNode>,
     ) |driver| {
@@ -152,7 +153,7 @@ entries! {
         add(driver, node, Position { graph, before, count }, job(driver, Work::Nothing)?)
     }
 
-    /// Adds a copy of a graph as one node.
+    /// Adds a node that contains a copy of a graph.
     fn cuGraphAddChildGraphNode(
         node: Out<usize>, graph: usize, before: In<usize>, count: usize, child: usize,
     ) |driver| {
@@ -160,7 +161,7 @@ entries! {
         add(driver, node, Position { graph, before, count }, NodeKind::Child(Arc::new(child)))
     }
 
-    /// Adds the recording of an event.
+    /// Adds a node that records an event.
     fn cuGraphAddEventRecordNode(
         node: Out<usize>, graph: usize, before: In<usize>, count: usize, event: usize,
     ) |driver| {
@@ -169,7 +170,7 @@ entries! {
         add(driver, node, Position { graph, before, count }, NodeKind::Record(job, signal))
     }
 
-    /// Adds a wait for an event.
+    /// Adds a node that waits for an event.
     fn cuGraphAddEventWaitNode(
         node: Out<usize>, graph: usize, before: In<usize>, count: usize, event: usize,
     ) |driver| {
@@ -178,7 +179,7 @@ entries! {
         add(driver, node, Position { graph, before, count }, NodeKind::Wait(job, signal))
     }
 
-    /// Adds the end of the life of an allocation.
+    /// Adds a node that frees an allocation.
     fn cuGraphAddMemFreeNode(
         node: Out<usize>, graph: usize, before: In<usize>, count: usize, address: u64,
     ) |driver| {
@@ -223,7 +224,7 @@ entries! {
         set_handles(nodes, count, &handles_of_nodes(driver, &node.graph, &before))
     }
 
-    /// Returns the number of a node's kind.
+    /// Returns the kind of a node as a number of the C interface.
     fn cuGraphNodeGetType(node: usize, kind: Out<u32>) |driver| {
         let node = driver.nodes.get(node)?;
         kind.set(node.graph.node(node.number)?.kind.number())

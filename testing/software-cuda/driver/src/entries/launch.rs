@@ -11,7 +11,8 @@ use crate::space::Space;
 use crate::status::{Answer, Status};
 use crate::work::{HostCall, HostFunction, Launch, Shape, Work};
 
-/// The names of the entries of a list of extra options: end, buffer, size of the buffer.
+/// The numbers that name entries in a list of extra options: the buffer of the parameters, and the
+/// size of this buffer.
 const BUFFER: usize = 1;
 const BUFFER_BYTES: usize = 2;
 
@@ -61,7 +62,7 @@ fn buffer(extra: In<*const c_void>) -> Answer<(In<u8>, usize)> {
     buffer.zip(size).ok_or(Status::INVALID_VALUE)
 }
 
-/// Returns the work of a launch, which is checked against all limits.
+/// Returns the work that launches a kernel, after a check of the launch against all limits.
 fn work(driver: &Driver, function: usize, shape: Shape, given: KernelParameters) -> Answer<Work> {
     let space = driver.current()?.space.clone();
     let function = driver.functions.get(function)?;
@@ -71,7 +72,7 @@ fn work(driver: &Driver, function: usize, shape: Shape, given: KernelParameters)
     Ok(Work::Launch(launch))
 }
 
-/// Returns the work of a node of a graph.
+/// Returns the work of a graph's node that launches a kernel.
 pub fn node_work(driver: &Driver, node: &KernelNode) -> Answer<Work> {
     let shape = Shape::new(node.grid, node.block, node.dynamic_shared);
     work(driver, node.function, shape, KernelParameters { values: node.values, extra: node.extra })
@@ -133,7 +134,7 @@ entries! {
         driver.stream(stream)?.call(HostCall { function, argument })
     }
 
-    /// Calls a function of the host with the status of a stream, after the stream's earlier work.
+    /// After the earlier work of a stream, calls a function of the host with the stream's status.
     fn cuStreamAddCallback(
         stream: usize, function: Option<unsafe extern "C" fn(usize, Status, *mut c_void)>, argument: usize, flags: u32,
     ) |driver| {

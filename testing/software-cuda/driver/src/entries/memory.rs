@@ -8,7 +8,7 @@ use crate::driver::{Driver, Pool};
 use crate::status::{Answer, Status};
 use crate::work::Work;
 
-/// Allocates memory that is valid after the earlier work of a stream.
+/// Allocates memory that work may access after the earlier work of a stream.
 fn allocate(driver: &Driver, address: Out<u64>, bytes: usize, stream: usize) -> Answer {
     let stream = driver.stream(stream)?;
     if stream.capture().is_some() {
@@ -31,7 +31,7 @@ entries! {
         address.set(driver.current()?.space.allocate(bytes as u64)?)
     }
 
-    /// Frees memory after all work is finished.
+    /// Waits for all work of the current context, and frees memory.
     fn cuMemFree_v2(address: u64) |driver| {
         driver.check_captures()?;
         let context = driver.current()?;
@@ -69,7 +69,7 @@ entries! {
         stream.submit(Work::Free(address))
     }
 
-    /// Returns the bytes of free memory and of all memory.
+    /// Returns the size of the free memory and of the whole memory, in bytes.
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) |driver| {
         let space = driver.current()?.space.clone();
         free.set((space.memory.capacity() - space.memory.used()) as usize)?;
@@ -83,8 +83,8 @@ entries! {
         bytes.set_if_wanted(size as usize)
     }
 
-    /// Returns a property of an address: 2 the kind of its memory, 9 its device, 11 and 12 the
-    /// start and the size of its allocation. `cuda.h` numbers the properties.
+    /// Returns a property of an address. Property 2 is the kind of memory, 9 the device, 11 the
+    /// start and 12 the size of the allocation. `cuda.h` numbers the properties.
     fn cuPointerGetAttribute(data: Out<u8>, attribute: u32, address: u64) |driver| {
         let space = driver.space_of(address)?;
         let found = space.memory.allocation(address);
@@ -108,7 +108,7 @@ entries! {
         data.set_list(&bytes, bytes.len())
     }
 
-    /// Makes a pool. Its properties are without effect here.
+    /// Makes a pool. The properties of a pool have no effect in the software driver.
     fn cuMemPoolCreate(pool: Out<usize>, _properties: In<u8>) |driver| {
         let device = driver.current()?.device;
         pool.set(driver.pools.add(Arc::new(Pool { device, release_threshold: Mutex::new(0) })))
@@ -122,8 +122,8 @@ entries! {
         driver.pools.remove(pool).map(|_| ())
     }
 
-    /// Sets an attribute of a pool. Attributes choose when memory is reused, which never happens
-    /// here.
+    /// Sets an attribute of a pool. The attributes of a pool choose when memory is reused; the
+    /// software driver never reuses memory.
     fn cuMemPoolSetAttribute(pool: usize, attribute: u32, value: In<u64>) |driver| {
         let pool = driver.pools.get(pool)?;
         match attribute {
@@ -148,7 +148,8 @@ entries! {
         }
     }
 
-    /// Gives free memory of a pool back, which pools do at once here.
+    /// Releases the free memory of a pool. The pools of the software driver have no free memory,
+    /// because they release freed memory at once.
     fn cuMemPoolTrimTo(pool: usize, _keep: usize) |driver| { driver.pools.get(pool).map(|_| ()) }
 
     /// Allocates pinned memory of the host.
@@ -163,7 +164,7 @@ entries! {
         address.set(driver.pinned.allocate(bytes)?)
     }
 
-    /// Frees pinned memory of the host after all work is finished.
+    /// Waits for all work of the current context, and frees pinned memory of the host.
     fn cuMemFreeHost(address: usize) |driver| {
         // The work of a failed context is dropped, so that the memory is unused in any case.
         _ = driver.current().and_then(|context| context.finish());
@@ -176,7 +177,7 @@ entries! {
         driver.pinned.register(address, bytes)
     }
 
-    /// Ends the pinning of memory of the caller after all work is finished.
+    /// Waits for all work of the current context, and unpins memory of the caller.
     fn cuMemHostUnregister(address: usize) |driver| {
         _ = driver.current().and_then(|context| context.finish());
         driver.pinned.unregister(address)

@@ -10,13 +10,14 @@ use crate::driver::Driver;
 use crate::module::{Module, Refusal};
 use crate::status::{Answer, Status};
 
-/// The options that name the caller's buffers for messages, and their sizes.
+/// Options for the addresses and the sizes of the caller's message buffers.
 const INFO_LOG: u32 = 3;
 const INFO_LOG_BYTES: u32 = 4;
 const ERROR_LOG: u32 = 5;
 const ERROR_LOG_BYTES: u32 = 6;
 
-/// Options of an assembly: numbers, and values that are pointers or numbers in their place.
+/// Options of the assembler: the number and the value of each option. The type of a value is a
+/// pointer, but some values are numbers.
 #[derive(Clone, Copy)]
 struct Options {
     count: u32,
@@ -33,7 +34,7 @@ impl Options {
         position.map(|position| self.values.at(position)).transpose()
     }
 
-    /// Writes a message to the caller's buffer, if there is one.
+    /// Writes a message to the caller's buffer, if the caller passed a buffer.
     fn write_log(&self, buffer: u32, bytes: u32, text: &str) -> Answer {
         let (Some(buffer), Some(room)) = (self.value(buffer)?, self.value(bytes)?) else { return Ok(()) };
         let room = room as usize;
@@ -66,13 +67,14 @@ fn load(driver: &Driver, to: Out<usize>, text: &[u8], options: Options) -> Answe
     }
 }
 
-/// Returns the text of PTX in the caller's memory. Machine code begins with other bytes than text.
-/// The software driver executes PTX only, so it answers as a card of another architecture would:
-/// the caller then loads the PTX that belongs to the machine code.
+/// Returns the PTX text in the caller's memory. Machine code begins with other bytes than a text.
+/// The software driver executes only PTX, so it refuses machine code with the error of a GPU of
+/// another architecture. The caller then loads the PTX that belongs to the machine code.
 fn ptx(image: In<c_char>) -> Answer<&'static CStr> {
     const OBJECT: [u8; 4] = *b"\x7fELF";
     const ARCHIVE: [u8; 4] = 0xba55_ed50u32.to_le_bytes();
-    /// The place of the machine in the header of an ELF file, and the number of NVIDIA's GPUs.
+    /// The offset of the machine's number in the header of an ELF file, and the number that stands
+    /// for NVIDIA's GPUs.
     const MACHINE: (usize, u16) = (18, 190);
     let first = image.list(1)?[0] as u8;
     if first != OBJECT[0] && first != ARCHIVE[0] {
@@ -104,7 +106,7 @@ entries! {
         load(driver, module, ptx(image)?.to_bytes(), Options::NONE)
     }
 
-    /// Loads PTX with options, of which the buffers for messages have an effect.
+    /// Loads PTX with options. Only the options for message buffers have an effect.
     fn cuModuleLoadDataEx(
         module: Out<usize>, image: In<c_char>, count: u32, numbers: In<u32>, values: In<*mut c_void>,
     ) |driver| {
@@ -140,7 +142,7 @@ entries! {
         bytes.set_if_wanted(size as usize)
     }
 
-    /// Says when functions are loaded: 1 stands for together with their module.
+    /// Returns 1, the mode in which the driver loads functions together with their module.
     fn cuModuleGetLoadingMode(mode: Out<u32>) |_driver| { mode.set(1) }
 
     /// Returns an attribute of a function.
@@ -149,8 +151,9 @@ entries! {
         value.set(driver.functions.get(function)?.attribute(attribute, &space)?)
     }
 
-    /// Sets an attribute of a function: 8 the most dynamic shared memory. The division between
-    /// cache and shared memory (9) and the use of larger clusters (14) are without effect.
+    /// Sets an attribute of a function. Attribute 8 is the largest size of dynamic shared memory.
+    /// The attributes for the division between cache and shared memory (9) and for larger clusters
+    /// (14) have no effect.
     fn cuFuncSetAttribute(function: usize, attribute: i32, value: i32) |driver| {
         let space = driver.current()?.space.clone();
         let function = driver.functions.get(function)?;
@@ -161,12 +164,13 @@ entries! {
         }
     }
 
-    /// Sets the preferred division between cache and shared memory, which is without effect here.
+    /// Accepts a preferred division between cache and shared memory. The preference has no effect
+    /// in the software driver.
     fn cuFuncSetCacheConfig(function: usize, _configuration: u32) |driver| {
         driver.functions.get(function).map(|_| ())
     }
 
-    /// Returns the position and the size of a parameter of a function.
+    /// Returns the offset and the size in bytes of a function's parameter.
     fn cuFuncGetParamInfo(function: usize, number: usize, offset: Out<usize>, bytes: Out<usize>) |driver| {
         let function = driver.functions.get(function)?;
         let parameter = function.kernel.parameters.get(number).ok_or(Status::INVALID_VALUE)?;
@@ -174,8 +178,9 @@ entries! {
         bytes.set_if_wanted(parameter.bytes as usize)
     }
 
-    /// Returns the number of blocks that a multiprocessor holds at once, limited by threads and
-    /// shared memory. Registers, which would limit it too, are the choice of NVIDIA's assembler.
+    /// Returns the number of blocks that a multiprocessor executes at once, as threads and shared
+    /// memory limit it. On a GPU, registers limit this number, too, but NVIDIA's assembler chooses
+    /// the number of registers.
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks: Out<i32>, function: usize, threads: i32, dynamic_shared: usize,
     ) |driver| {

@@ -1,10 +1,12 @@
-//! Functions that the driver refuses: all that the crate `cudarc` can look up and no other file
-//! defines. A call reports the function's name, so that a program shows what it lacks.
+//! Functions that the software driver refuses: all functions that the crate `cudarc` can look up
+//! and that no other file defines. A call reports the function's name, so that the user sees which
+//! function a program lacks.
 
 use super::entry::answer;
 use crate::status::Status;
 
-/// Defines functions that refuse every call. They ignore their arguments, so they declare none.
+/// Defines functions that refuse every call. The functions ignore their arguments, so their
+/// definitions have no parameters.
 macro_rules! refuse {
     ($($name:ident),* $(,)?) => {$(
         #[unsafe(no_mangle)]

@@ -7,7 +7,8 @@ use crate::abi::Out;
 use crate::driver::Driver;
 use crate::status::{Answer, Status};
 
-/// The flag of an event wait: captured waits of events that no capture recorded.
+/// Flag of a wait for an event: a capture contains the wait as a node, although the event was
+/// recorded outside of the capture.
 const EXTERNAL: u32 = 1;
 
 /// Makes a stream.
@@ -20,12 +21,12 @@ entries! {
     /// Makes a stream.
     fn cuStreamCreate(stream: Out<usize>, flags: u32) |driver| { create(driver, stream, flags, 0) }
 
-    /// Makes a stream with a priority, which is without effect here.
+    /// Makes a stream with a priority. The priority has no effect in the software driver.
     fn cuStreamCreateWithPriority(stream: Out<usize>, flags: u32, priority: i32) |driver| {
         create(driver, stream, flags, priority.clamp(-5, 0))
     }
 
-    /// Destroys a stream. Its work will still be executed.
+    /// Destroys a stream. The engine still executes the work of the destroyed stream.
     fn cuStreamDestroy_v2(stream: usize) |driver| {
         if let Some(session) = driver.streams.remove(stream)?.capture() {
             session.invalidate();

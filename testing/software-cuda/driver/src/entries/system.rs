@@ -9,7 +9,7 @@ use crate::calls;
 use crate::driver::Driver;
 use crate::status::{Answer, Status};
 
-/// Writes the files that the settings name, when the process ends.
+/// Writes the files of counts that the settings name, at the end of the process.
 extern "C" fn at_exit() {
     if let Some(driver) = Driver::existing() {
         driver.counts.write();
@@ -30,14 +30,14 @@ fn write_at_exit() {
     });
 }
 
-/// Writes a text with its zero byte, shortened to the caller's room.
+/// Writes a text and a zero byte, shortened to the size of the caller's buffer.
 fn set_text(to: Out<u8>, text: &str, room: i32) -> Answer {
     let room = usize::try_from(room).ok().filter(|room| *room > 0).ok_or(Status::INVALID_VALUE)?;
     let bytes: Vec<u8> = text.bytes().take(room - 1).chain([0]).collect();
     to.set_list(&bytes, room)
 }
 
-/// A number that differs between devices, and between device kinds.
+/// Returns an identifier that differs between devices, and between kinds of devices.
 fn uuid(driver: &Driver, device: i32) -> Answer<Uuid> {
     let kind = driver.device(device)?.kind.capability;
     let mut bytes = *b"software-cuda...";
@@ -112,7 +112,7 @@ entries! {
         minor.set(capability % 10)
     }
 
-    /// Says whether a device can access the memory of another device: none can.
+    /// Returns whether a device can access the memory of another device: always no.
     fn cuDeviceCanAccessPeer(can: Out<i32>, device: i32, other: i32) |driver| {
         driver.device(device)?;
         driver.device(other)?;

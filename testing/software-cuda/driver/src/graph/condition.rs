@@ -1,4 +1,5 @@
-//! Conditions, which kernels set, and which decide about nodes of graphs.
+//! Conditions. A kernel sets a condition, and a conditional node of a graph reads it to decide
+//! which graphs the node executes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,22 +15,23 @@ use crate::status::{Answer, Status};
 pub struct Condition {
     space: Arc<Space>,
     address: u64,
-    /// The value at the start of each launch. Without it, the bytes count as never written until a
-    /// kernel sets them.
+    /// The value at the start of each launch. Without a value, the bytes of the condition count as
+    /// never written until a kernel sets them.
     pub default: Option<u32>,
     /// The address of the graph that contains the condition's node.
     graph: usize,
     has_node: AtomicBool,
 }
 
-/// How often a node executes which graph.
+/// Which of its graphs a conditional node executes, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repetition {
-    /// The first graph if the condition is not zero, else the second one if there is one.
+    /// Executes the first graph if the condition is not zero, else the second graph if the node has
+    /// two.
     If,
-    /// The graph, as long as the condition is not zero.
+    /// Executes the graph again and again, as long as the condition is not zero.
     While,
-    /// The graph whose number is the condition's value.
+    /// Executes the graph whose number is the condition's value.
     Switch,
 }
 
@@ -40,7 +42,7 @@ impl Condition {
         Ok(Condition { space: space.clone(), address, default, graph, has_node: AtomicBool::new(false) })
     }
 
-    /// Returns the handle for the caller and for kernels.
+    /// Returns the handle by which the caller and kernels name the condition.
     pub fn handle(&self) -> u64 {
         CONDITION + self.address
     }
@@ -50,7 +52,7 @@ impl Condition {
         self.space.check()
     }
 
-    /// Returns the address of the value.
+    /// Returns the address of the condition's value in device memory.
     pub fn address(&self) -> u64 {
         self.address
     }
@@ -60,8 +62,8 @@ impl Condition {
         self.graph == graph
     }
 
-    /// Gives the condition to a node of the graph at an address. Fails for another graph than that
-    /// of the condition, or if the condition has a node already.
+    /// Assigns the condition to a node of the graph at an address. Fails if the condition was made
+    /// for another graph, or if the condition already has a node.
     pub fn give_to(&self, graph: usize) -> Answer {
         if !self.is_of(graph) || self.has_node.swap(true, Ordering::AcqRel) {
             return Err(Status::INVALID_VALUE);
@@ -69,8 +71,9 @@ impl Condition {
         Ok(())
     }
 
-    /// Reads the value. The reading counts as the end of the earlier work of the node's lane, so
-    /// that the node's graphs, which may set the condition again, are ordered after it.
+    /// Reads the value. In the order of work, the read counts as the last work before the node in
+    /// the node's lane. Therefore the node's graphs, which may set the condition again, are ordered
+    /// after the read.
     pub fn value(&self, ticket: &Ticket) -> Result<u32, Fault> {
         let mut bytes = [0; 4];
         let when = Stamp { position: ticket.position.saturating_sub(1), ..stamp(ticket) };

@@ -19,32 +19,33 @@ pub struct Executable {
 #[derive(Debug)]
 struct State {
     plan: Plan,
-    /// The end of the last launch. The next launch waits for it.
+    /// All work up to the end of the last launch. The next launch waits for this work.
     last: Clock,
 }
 
-/// A difference that prevents an update: its number in the C interface, and the node.
+/// A difference between two graphs that prevents an update: the difference's number in the C
+/// interface, and the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
     pub number: u32,
     pub node: Option<usize>,
 }
 
-/// The number of the difference of graphs with different nodes or edges.
+/// The number in the C interface for graphs that differ in their nodes or edges.
 const TOPOLOGY: u32 = 2;
-/// The number of the difference of nodes of different kinds.
+/// The number in the C interface for nodes that differ in their kinds.
 const NODE_KIND: u32 = 3;
 
 impl Executable {
-    /// Makes a graph executable. Fails if its edges form a cycle.
+    /// Makes a graph executable. Fails if the edges of the graph form a cycle.
     pub fn new(engine: &Arc<Engine<Job>>, graph: &Graph) -> Answer<Executable> {
         let plan = Plan::new(engine, graph)?;
         let lane = engine.open(0, LaneKind::Free);
         Ok(Executable { engine: engine.clone(), lane, state: Mutex::new(State { plan, last: Clock::default() }) })
     }
 
-    /// Issues all work of the graph after the work in a clock. Returns the clock that contains this
-    /// work.
+    /// Issues all work of the graph after the work in a clock. Returns a clock that contains the
+    /// issued work.
     pub fn launch(&self, start: &Clock) -> Clock {
         let mut state = self.lock();
         let mut start = start.clone();
@@ -57,8 +58,8 @@ impl Executable {
         end
     }
 
-    /// Replaces what the step of a node does. The node is of the original graph, or of a graph of a
-    /// conditional node in it.
+    /// Replaces the work of the step that belongs to a node. The node is in the original graph, or
+    /// in a graph of one of its conditional nodes.
     pub fn replace(&self, graph: &Graph, node: usize, kind: NodeKind) -> Answer {
         let mut state = self.lock();
         let step = state.plan.find_mut(graph, node).ok_or(Status::INVALID_VALUE)?;
@@ -69,8 +70,9 @@ impl Executable {
         Ok(())
     }
 
-    /// Replaces what all steps do by what the nodes of another graph do, which must have the same
-    /// edges and nodes of the same kinds. Conditional nodes cannot be replaced.
+    /// Replaces the work of all steps by the work of the nodes of another graph. The other graph
+    /// must have the same edges, and nodes of the same kinds. An update fails if a graph contains a
+    /// conditional node.
     pub fn update(&self, graph: &Graph) -> Result<(), Difference> {
         let topology = |node: Option<usize>| Difference { number: TOPOLOGY, node };
         let other = Plan::new(&self.engine, graph).map_err(|_| topology(None))?;

@@ -30,9 +30,9 @@ pub enum NodeKind {
     Child(Arc<Graph>),
     /// Records an event.
     Record(Job, Arc<Signal>),
-    /// Waits for the last recording of an event before the launch.
+    /// Waits for an event: for the last recording that precedes the launch of the graph.
     Wait(Job, Arc<Signal>),
-    /// Executes graphs as long as, or if, a condition holds.
+    /// Executes the graphs that a condition selects.
     Conditional(Arc<Space>, Arc<Conditional>),
 }
 
@@ -42,7 +42,7 @@ pub struct Conditional {
     pub condition: Arc<Condition>,
     pub repetition: Repetition,
     pub bodies: Vec<Arc<Graph>>,
-    /// The handles of the graphs, which the caller reads from here.
+    /// The handles of the graphs. The caller reads the handles from this memory.
     pub handles: Box<[usize]>,
 }
 
@@ -62,7 +62,7 @@ pub struct Graph {
 }
 
 impl NodeKind {
-    /// Returns the number of the kind in the C interface.
+    /// Returns the number that stands for the kind of node in the C interface.
     pub fn number(&self) -> u32 {
         match self {
             NodeKind::Job(job) => match job.work {
@@ -83,8 +83,8 @@ impl NodeKind {
 }
 
 impl NodeKind {
-    /// Whether the graph of a conditional node may contain the node: kernels, copies, fills, other
-    /// graphs and points that order them.
+    /// Whether the graph of a conditional node may contain a node of this kind: a launch, a copy, a
+    /// fill, a child graph, a conditional node or an empty node.
     fn is_allowed_in_bodies(&self) -> bool {
         match self {
             NodeKind::Job(job) => {
@@ -102,7 +102,7 @@ impl Graph {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Returns a copy, whose later changes are independent.
+    /// Returns a copy of the graph. Later changes of the graph do not change the copy.
     pub fn copied(&self) -> Graph {
         Graph { nodes: Mutex::new(self.lock().clone()), is_body: false }
     }
@@ -144,7 +144,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds an edge, or removes an edge. The edge must not exist, or must exist.
+    /// Adds an edge, or removes an edge. Fails if the edge to add already exists, or if the edge to
+    /// remove does not exist.
     pub fn set_edge(&self, from: usize, to: usize, exists: bool) -> Answer {
         let mut nodes = self.lock();
         if from == to || !nodes.get(from).is_some_and(Option::is_some) {
@@ -160,7 +161,7 @@ impl Graph {
         self.lock().get(number).cloned().flatten().ok_or(Status::INVALID_VALUE)
     }
 
-    /// Replaces what a node does by something of the same kind.
+    /// Replaces the work of a node by work of the same kind.
     pub fn replace(&self, number: usize, kind: NodeKind) -> Answer {
         let mut nodes = self.lock();
         let node = nodes.get_mut(number).and_then(Option::as_mut).ok_or(Status::INVALID_VALUE)?;

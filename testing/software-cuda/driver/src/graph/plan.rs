@@ -12,15 +12,15 @@ use crate::signal::Moment;
 use crate::status::Answer;
 use crate::work::{Fill, IssuingWork, Job, Work};
 
-/// The steps of a graph, each after the steps before it. Branches of the graph that no edges order
-/// are concurrent.
+/// The steps of a graph. In this list, each step follows the steps for which it waits. Branches of
+/// the graph are concurrent if no edges order them.
 #[derive(Clone, Debug)]
 pub struct Plan {
     steps: Vec<Step>,
     lanes: Arc<Lanes>,
 }
 
-/// Lanes of the engine, which are given up when nothing uses them any more.
+/// Lanes of the engine. When no plan uses the lanes any more, the engine closes them.
 #[derive(Debug)]
 struct Lanes {
     engine: Arc<Engine<Job>>,
@@ -36,19 +36,19 @@ struct Control {
     engine: Arc<Engine<Job>>,
 }
 
-/// A node that does work itself.
+/// A node that does work itself, in contrast to a node that contains a child graph.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The address of the node's graph, or of the graph of the outermost node that contains it as a
-    /// child.
+    /// The address of the outermost graph that contains the node, directly or in its child graphs.
     graph: usize,
-    /// The number of the node, after the numbers of the nodes whose graphs contain it.
+    /// The number of the node, preceded by the numbers of the nodes whose child graphs contain the
+    /// node.
     pub path: Vec<usize>,
     /// No child.
     pub kind: NodeKind,
     /// The graphs of a conditional node.
     pub bodies: Vec<Arc<Plan>>,
-    /// The steps before this step.
+    /// The steps for which this step waits.
     pub after: Vec<usize>,
     /// The position of the step's lane among the lanes of the plan.
     lane: usize,
@@ -86,12 +86,13 @@ impl Plan {
         &self.steps
     }
 
-    /// Returns the steps, for changes of their work.
+    /// Returns the steps, so that the caller can change their work.
     pub fn steps_mut(&mut self) -> &mut [Step] {
         &mut self.steps
     }
 
-    /// Finds the step of a node of a graph, also in the graphs of conditional nodes.
+    /// Finds the step that belongs to a node of a graph. Also searches the graphs of conditional
+    /// nodes.
     pub fn find_mut(&mut self, graph: &Graph, node: usize) -> Option<&mut Step> {
         if let Some(found) = self.steps.iter().position(|step| step.graph == graph.address() && step.path == [node]) {
             return self.steps.get_mut(found);
@@ -100,7 +101,8 @@ impl Plan {
         bodies.into_iter().find_map(|body| Arc::make_mut(body).find_mut(graph, node))
     }
 
-    /// Issues all work after the work in a clock. Returns the clock that contains this work.
+    /// Issues all work of the plan after the work in a clock. Returns a clock that contains the
+    /// issued work.
     pub fn launch(&self, engine: &Arc<Engine<Job>>, start: &Clock) -> Clock {
         let mut ends: Vec<Clock> = Vec::new();
         for step in &self.steps {
@@ -130,7 +132,8 @@ impl Plan {
         end
     }
 
-    /// Returns the work that sets all conditions with default values, also those of inner graphs.
+    /// Returns the work that sets all conditions with default values to these values, including the
+    /// conditions of inner graphs.
     pub fn defaults(&self) -> Vec<Job> {
         let mut jobs = Vec::new();
         for step in &self.steps {
@@ -156,7 +159,8 @@ impl Step {
 }
 
 impl IssuingWork for Control {
-    /// Executes the graphs. Their work is ordered before everything that waits for this work.
+    /// Executes the graphs that the condition selects. The work of these graphs is ordered before
+    /// all work that waits for the conditional node.
     fn perform(&self, ticket: &Ticket) -> Result<(), Fault> {
         let mut now = ticket.clone();
         let mut has_body = false;
@@ -202,8 +206,8 @@ fn context(kind: &NodeKind) -> usize {
     }
 }
 
-/// Returns the steps of a graph and of the graphs inside, each after the steps before it. The lanes
-/// are not assigned yet.
+/// Returns the steps of a graph and of its child graphs. In the result, each step follows the steps
+/// for which it waits. The steps have no lanes yet.
 fn steps(graph: &Graph) -> Answer<Vec<Step>> {
     let mut steps = Vec::new();
     flatten(graph, (graph.address(), &[]), &[], &mut steps)?;
@@ -211,8 +215,7 @@ fn steps(graph: &Graph) -> Answer<Vec<Step>> {
 }
 
 /// Adds the steps of a graph. `path` leads from the outermost graph to the node that contains the
-/// graph, and `before` are
-/// the steps before this node. Returns the last steps.
+/// graph. `before` are the steps for which this node waits. Returns the last steps of the graph.
 fn flatten(
     graph: &Graph,
     (outermost, path): (usize, &[usize]),

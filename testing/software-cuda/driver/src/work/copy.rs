@@ -18,7 +18,7 @@ pub struct Copy {
     pub extent: [u64; 3],
 }
 
-/// One side of a copy.
+/// The source or the target of a copy.
 #[derive(Clone, Debug)]
 pub struct Side {
     pub place: Place,
@@ -33,7 +33,7 @@ pub enum Place {
     Device(Arc<Space>, u64),
     /// Memory of the host, which the copy reads or writes when it is executed.
     Host(HostAddress),
-    /// Bytes of the host that the driver has read when the copy was issued.
+    /// Bytes of the host that the driver read when the caller issued the copy.
     Staged(Arc<[u8]>),
 }
 
@@ -59,7 +59,7 @@ impl HostAddress {
 }
 
 impl Side {
-    /// Returns a side whose bytes lie without gaps.
+    /// Returns a source or a target whose bytes are contiguous.
     pub fn linear(place: Place) -> Side {
         Side { place, pitch: [0; 2] }
     }
@@ -70,7 +70,7 @@ impl Side {
 }
 
 impl Copy {
-    /// Returns a copy of bytes without gaps.
+    /// Returns a copy of contiguous bytes.
     pub fn linear(from: Place, to: Place, bytes: u64) -> Copy {
         Copy { from: Side::linear(from), to: Side::linear(to), extent: [bytes, 1, 1] }
     }
@@ -80,7 +80,8 @@ impl Copy {
         self.extent.contains(&0)
     }
 
-    /// Returns the copy with the host's bytes read now, if it reads bytes of the host.
+    /// If the copy reads bytes of the host, reads them now, and returns a copy that contains them.
+    /// Returns any other copy unchanged.
     pub fn staged(self) -> Copy {
         let Place::Host(address) = self.from.place else { return self };
         let [width, rows, planes] = self.extent;

@@ -30,11 +30,11 @@ pub enum Work {
     Launch(Launch),
     Copy(Copy),
     Fill(Fill),
-    /// The beginning of the life of an allocation.
+    /// Work that makes an allocation accessible to later work.
     Allocate(u64),
-    /// The end of the life of an allocation.
+    /// Work that frees an allocation.
     Free(u64),
-    /// The recording of an event.
+    /// Work that records an event.
     Record(Moment),
     Call(HostCall),
     /// Work that issues other work: a conditional node of a graph.
@@ -43,7 +43,7 @@ pub enum Work {
     Nothing,
 }
 
-/// Work that issues other work while it is executed, and waits for the end of that work.
+/// Work that issues other work during its own execution, and waits for the end of the issued work.
 pub trait IssuingWork: fmt::Debug + Send + Sync {
     fn perform(&self, ticket: &Ticket) -> Result<(), Fault>;
 }
@@ -59,9 +59,9 @@ pub struct HostCall {
 /// The two kinds of functions that a stream can call.
 #[derive(Clone, Copy, Debug)]
 pub enum HostFunction {
-    /// A function of `cuLaunchHostFunc`.
+    /// A function that the caller passed to `cuLaunchHostFunc`.
     Plain(unsafe extern "C" fn(*mut c_void)),
-    /// A function of `cuStreamAddCallback`, and the handle of the stream.
+    /// A function that the caller passed to `cuStreamAddCallback`, and the handle of the stream.
     WithStatus(unsafe extern "C" fn(usize, Status, *mut c_void), usize),
 }
 
@@ -79,12 +79,12 @@ impl HostCall {
 }
 
 thread_local! {
-    /// Whether the thread executes a function of the host for a stream. Such a function must not
-    /// call the driver.
+    /// Whether the thread executes a function of the host that a stream calls. A function that a
+    /// stream calls must not call the driver.
     static IN_HOST_CALL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Whether the thread executes a function of the host for a stream.
+/// Whether the thread executes a function of the host that a stream calls.
 pub fn is_in_host_call() -> bool {
     IN_HOST_CALL.get()
 }

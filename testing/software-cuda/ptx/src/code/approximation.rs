@@ -1,9 +1,9 @@
-//! Instructions whose results may differ from the rounded ones.
+//! Approximate instructions, whose results may differ from the rounded exact results.
 
 use super::{LaneFn, Operands};
 
-/// Returns the largest error from the operand, the exact result, and the distance between the
-/// rounded result and the next number.
+/// Computes the largest error of a result. The arguments are the operand, the exact result, and the
+/// distance between the rounded result and the next number.
 pub type ErrorBound = fn(f64, f64, f64) -> f64;
 
 /// An instruction for which the PTX manual states an error.

@@ -21,9 +21,10 @@ pub struct Code {
     pub predicates: usize,
     /// Registers whose values do not change while a block runs.
     pub constants: Vec<(u32, Constant)>,
-    /// Registers that might be read before they are written, by their number in [`Kind::Check`].
+    /// Registers that might be read before they are written. [`Kind::Check`] and [`Kind::Mark`]
+    /// contain indices into this list.
     pub tracked: Vec<Tracked>,
-    /// Number of memory accesses in the code, each with a [`Access::site`].
+    /// Number of memory accesses in the code. Each memory access has its own [`Access::site`].
     pub sites: usize,
     /// Text of the module, for messages.
     pub text: Arc<str>,
@@ -36,9 +37,10 @@ pub struct Step {
     pub kind: Kind,
     /// Line in the text of the module.
     pub line: u32,
-    /// Class for counts. Steps that are no instruction of the text have none.
+    /// Class of the instruction for counts. The checks and marks that the decoder adds have no
+    /// class.
     pub class: Option<&'static str>,
-    /// Number of the source location in the module's list.
+    /// Number of the source file in the module's list of files, and the line in this file.
     pub location: Option<(u64, u64)>,
 }
 
@@ -53,7 +55,7 @@ pub struct Guard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Constant {
     Value(u64),
-    /// A parameter's bytes, extended by the sign to a number of bits, or by zeros.
+    /// A parameter's bytes, extended with the sign to `signed_bits` bits, or with zeros.
     Parameter {
         offset: u32,
         bytes: u32,
@@ -65,7 +67,7 @@ pub enum Constant {
 /// Special registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Special {
-    /// Index of the thread in a direction.
+    /// Index of the thread in one dimension of the block.
     Thread(u8),
     Threads(u8),
     Block(u8),
@@ -80,7 +82,8 @@ pub enum Special {
     Warp,
     Warps,
     WarpSize,
-    /// Mask of the lanes that compare to the own lane.
+    /// Mask with one bit: that of the lane itself. The next four masks contain the lanes below, up
+    /// to, above, and from this lane.
     LanesEqual,
     LanesBelow,
     LanesUpTo,
@@ -140,9 +143,9 @@ pub enum Kind {
     },
     Matrix(Box<Matrix>),
     Group(GroupStep),
-    /// Checks that a tracked register is written.
+    /// Checks that the executing lanes have written a tracked register.
     Check(u32),
-    /// Records that a tracked register is written.
+    /// Records that the executing lanes have written a tracked register.
     Mark(u32),
     /// Checks that no product of a group is still writing or reading a register that the next
     /// instruction accesses.
@@ -159,17 +162,17 @@ pub struct Access {
     pub space: Option<Space>,
     /// Bytes of an element.
     pub bytes: u32,
-    /// Bits of the registers to which an element is extended by its sign.
+    /// Number of bits to which a load extends an element with its sign.
     pub signed_bits: Option<u32>,
-    /// Registers of the elements; `None` for elements that are not wanted.
+    /// Registers of the elements; `None` for elements that the load discards.
     pub elements: Box<[Option<u32>]>,
-    /// Register with the address, and a number of bytes that is added.
+    /// Register that contains the address, and the number of bytes to add to the address.
     pub base: u32,
     pub offset: i64,
-    /// Mask of the bytes that are used, if only some of the bytes are.
+    /// Mask of the accessed bytes that the kernel uses. `None` if the kernel uses all of them.
     pub used: Option<u64>,
     pub is_strong: bool,
-    /// Whether the memory must not be written while the kernel runs.
+    /// Whether no thread may write the memory while the kernel runs.
     pub is_invariant: bool,
     pub site: u32,
 }
@@ -192,8 +195,8 @@ impl Access {
     }
 }
 
-/// The handle of a condition of a graph is the address of its value in global memory, four bytes,
-/// plus this number. So the address of other memory is no handle.
+/// The handle of a graph's condition is this number plus the address of the condition's value, four
+/// bytes in global memory. Therefore no address is a valid handle.
 pub const CONDITION: u64 = 1 << 62;
 
 /// Addresses of the windows through which generic addresses reach shared and local memory.
@@ -208,7 +211,7 @@ pub struct Atomic {
     pub access: Access,
     pub to: Option<u32>,
     pub from: [u32; 2],
-    /// Returns the new value from the old value and the operands.
+    /// Computes the new value from the old value and the operands.
     pub combine: fn(u64, u64, u64) -> u64,
 }
 
@@ -229,7 +232,7 @@ pub struct Barrier {
 pub struct BarrierReduction {
     pub by: ReduceBy,
     pub predicate: Guard,
-    /// A predicate, or a register for the count.
+    /// The result: a predicate, or a register for the count.
     pub to: u32,
 }
 
@@ -240,33 +243,36 @@ pub enum ReduceBy {
     Count,
 }
 
-/// A step of copies from global to shared memory that proceed while the thread continues.
+/// A step of asynchronous copies from global to shared memory, which proceed while the thread
+/// continues.
 #[derive(Clone, Debug)]
 pub enum CopyStep {
     Start(Box<AsyncCopy>),
     /// Makes a group of the copies that the thread has started since the last group.
     Commit,
-    /// Waits until at most a number of groups is not complete.
+    /// Waits until at most this number of groups is incomplete.
     Wait(u32),
-    /// Waits for all copies, in groups or not.
+    /// Waits for all copies, including copies that belong to no group.
     WaitAll,
 }
 
 /// `cp.async`.
 #[derive(Clone, Debug)]
 pub struct AsyncCopy {
-    /// The places, as accesses of `bytes` bytes each.
+    /// Target and source of the copy, as accesses of `bytes` bytes each.
     pub to: Access,
     pub from: Access,
-    /// Register with the number of bytes to read, if not all; zeros follow.
+    /// Register with the number of bytes to read. The copy fills the rest of the target with zeros.
+    /// `None` if the copy reads all bytes.
     pub read_bytes: Option<u32>,
 }
 
-/// A step of a barrier in shared memory whose phases complete by arrivals and transferred bytes:
-/// `mbarrier`. And bulk copies, which such barriers count.
+/// A step of an `mbarrier`, a barrier in shared memory whose phases complete by arrivals and
+/// transferred bytes; or a bulk copy. Barriers count the bytes of bulk copies to shared memory.
 #[derive(Clone, Debug)]
 pub enum PhaseStep {
-    /// Registers hold counts and states.
+    /// Initialises a barrier. In all steps, counts and states are numbers of the registers that
+    /// contain them.
     Start {
         place: Access,
         count: u32,
@@ -315,7 +321,7 @@ pub struct Shuffle {
     pub in_range: Option<u32>,
     pub value: u32,
     pub distance: u32,
-    /// Register with the clamp and the mask of segments.
+    /// Register that contains the clamp value and the mask of segments.
     pub clamp: u32,
     pub members: u32,
 }
@@ -342,9 +348,9 @@ pub enum VoteBy {
     Any(Guard),
     Uniform(Guard),
     Ballot(Guard),
-    /// Combines the values of a register.
+    /// Combines the values of a register over the lanes.
     Reduce(u32, fn(u64, u64) -> u64),
-    /// Chooses one lane: the predicate that tells it.
+    /// Chooses one lane. This predicate becomes true in the chosen lane only.
     Elect(u32),
 }
 
@@ -358,7 +364,7 @@ pub struct Match {
     pub members: u32,
 }
 
-/// Products of matrices and moves of matrices by a warp.
+/// Instructions by which a warp multiplies or moves matrices.
 #[derive(Clone, Debug)]
 pub enum Matrix {
     Product(Product),
@@ -403,7 +409,7 @@ pub enum Element {
     Bit,
 }
 
-/// A step of the products of a group of four warps.
+/// A step of the matrix products that four warps compute together.
 #[derive(Clone, Debug)]
 pub enum GroupStep {
     Fence,
@@ -427,7 +433,8 @@ pub struct GroupProduct {
     /// Whether the product is added to the sums.
     pub adds: Guard,
     pub negates: [bool; 2],
-    /// Whether the operand's lines run along the contracted dimension.
+    /// For each operand in shared memory, whether adjacent elements in memory have the same index
+    /// in the contracted dimension.
     pub transposed: [bool; 2],
 }
 

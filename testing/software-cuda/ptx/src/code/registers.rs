@@ -6,7 +6,7 @@ pub const LANES: usize = 32;
 /// Mask of all lanes.
 pub const ALL: u32 = u32::MAX;
 
-/// A register of 32 threads. Values narrower than 64 bits have zeros above.
+/// A register of 32 threads. Values narrower than 64 bits have zeros in the upper bits.
 pub type Lanes = [u64; LANES];
 
 /// The registers of a warp.
@@ -17,7 +17,8 @@ pub struct Registers {
     pub predicates: Vec<u32>,
 }
 
-/// Registers of an instruction. An instruction on predicates has numbers of predicates.
+/// Numbers of the registers that an instruction accesses. For an instruction on predicates, the
+/// numbers are those of predicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operands {
     pub to: u32,
@@ -29,7 +30,7 @@ pub struct Operands {
 /// Executes an instruction that affects only registers, for the lanes of a mask.
 pub type LaneFn = fn(&mut Registers, &Operands, u32);
 
-/// Calls a function with the numbers of a mask's lanes.
+/// Calls a function with the number of each lane in a mask.
 #[inline(always)]
 pub fn each_lane(mask: u32, mut apply: impl FnMut(usize)) {
     if mask == ALL {
@@ -49,7 +50,7 @@ impl Registers {
         &self.values[register as usize]
     }
 
-    /// Writes the lanes of a mask.
+    /// Writes a register in the lanes of a mask.
     #[inline(always)]
     pub fn set(&mut self, register: u32, mask: u32, value: impl Fn(usize) -> u64) {
         let to = &mut self.values[register as usize];
@@ -61,7 +62,7 @@ impl Registers {
         self.predicates[predicate as usize]
     }
 
-    /// Writes the lanes of a mask.
+    /// Writes a predicate in the lanes of a mask.
     #[inline(always)]
     pub fn set_predicate(&mut self, predicate: u32, mask: u32, value: u32) {
         let to = &mut self.predicates[predicate as usize];
@@ -97,18 +98,19 @@ pub fn four(registers: &mut Registers, at: &Operands, mask: u32, f: impl Fn(u64,
     registers.set(at.to, mask, |lane| f(a[lane], b[lane], c[lane], d[lane]));
 }
 
-/// The second result of a comparison that has only one.
+/// Stands for the second result of a comparison that has only one result.
 pub const NO_RESULT: u32 = u32::MAX;
 
-/// Numbers in `from[3]` of a comparison: how it is combined with the predicate `from[2]`.
+/// Values of `from[3]` of a comparison, which state how the result is combined with the predicate
+/// `from[2]`.
 pub const PLAIN: u32 = 0;
 pub const WITH_AND: u32 = 1;
 pub const WITH_OR: u32 = 2;
 pub const WITH_XOR: u32 = 3;
-/// Flag in `from[3]`: the predicate is negated.
+/// Flag in `from[3]` of a comparison: the predicate `from[2]` is negated.
 pub const NEGATED: u32 = 4;
 
-/// Compares two registers, and writes the result and its negation, each combined with a predicate,
+/// Compares two registers. Combines the result and its negation with a predicate, and writes them
 /// to the predicates `to` and `extra`.
 #[inline(always)]
 pub fn compare(registers: &mut Registers, at: &Operands, mask: u32, f: impl Fn(u64, u64) -> bool) {
@@ -123,7 +125,8 @@ fn compared(registers: &Registers, at: &Operands, f: impl Fn(u64, u64) -> bool) 
     (0..LANES).fold(0, |all, lane| all | u32::from(f(a[lane], b[lane])) << lane)
 }
 
-/// Writes two results of a comparison, combined with a predicate.
+/// Combines the two results of a comparison with a predicate, and writes them to the predicates
+/// `to` and `extra`.
 pub fn finish_comparison(registers: &mut Registers, at: &Operands, mask: u32, results: [u32; 2]) {
     let [first, second] = match at.from[3] & 3 {
         PLAIN => results,
@@ -164,7 +167,7 @@ pub fn test(registers: &mut Registers, at: &Operands, mask: u32, f: impl Fn(u64)
     registers.set_predicate(at.to, mask, holds);
 }
 
-/// Names the function of an instruction on registers, for a table of such functions.
+/// Defines the function of an instruction on registers, and returns a pointer to this function.
 macro_rules! lanes {
     ($apply:ident, $f:expr) => {{
         fn run(registers: &mut $crate::code::Registers, at: &$crate::code::Operands, mask: u32) {

@@ -18,12 +18,14 @@ const TO_7: f64 = 7.812_5e-3;
 
 const TURN: f64 = std::f64::consts::TAU;
 
-/// The error of `lg2`, which is absolute near one, where the logarithm is small.
+/// Returns the largest error of `lg2`. For operands near one, where the logarithm is small, the
+/// manual states an absolute error.
 fn of_logarithm(operand: f64, exact: f64, _: f64) -> f64 {
     if operand > 0.5 && operand < 2.0 { TO_22 } else { TO_22 * exact.abs() }
 }
 
-/// The error of `sin` and `cos`. For large operands the manual states none, and the result stays.
+/// Returns the largest error of `sin` and `cos`. Returns 0 for large operands, for which the manual
+/// states no error.
 fn of_sine(operand: f64, _: f64, _: f64) -> f64 {
     match operand.abs() {
         near if near <= TURN => TO_20_5,
@@ -32,8 +34,8 @@ fn of_sine(operand: f64, _: f64, _: f64) -> f64 {
     }
 }
 
-/// Returns an approximation that may differ from the rounded result, if the manual states an error.
-/// Other instructions stay as they are.
+/// If the manual states an error for an instruction, returns an approximation that may differ from
+/// the rounded result. Returns any other instruction unchanged.
 pub fn bounded(instruction: &Instruction, kind: Kind) -> Kind {
     let Kind::Lanes(run, at) = kind else { return kind };
     let Instruction { mnemonic, modifiers, .. } = instruction;

@@ -11,7 +11,7 @@ use crate::text::Type;
 
 type Combine = fn(u64, u64, u64) -> u64;
 
-/// Returns the function of an update.
+/// Returns the function that computes the new value of an atomic update.
 fn combine(op: &str, ty: Type, is_flushed: bool) -> Option<Combine> {
     macro_rules! typed {
         ($f:ident) => {

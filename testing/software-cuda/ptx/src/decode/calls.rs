@@ -1,5 +1,5 @@
-//! Calls of functions. The decoder copies a function to each place that calls it, so that the
-//! analyses of a kernel see all its code. Parameters and results of a call are in local memory.
+//! Calls of functions. The decoder inlines a copy of a function at each call, so that the analyses
+//! of a kernel see all code of the kernel. Parameters and results of a call are in local memory.
 
 use std::collections::HashMap;
 
@@ -11,28 +11,29 @@ use crate::error::LoadError;
 use crate::fault::Space;
 use crate::text::{Declaration, Function, Instruction, Operand, Variable};
 
-/// The label behind a copy of a function.
+/// The label that follows a copy of a function.
 const END: &str = "the end of the function";
-/// The most instructions of a kernel with all copies of functions.
+/// Largest number of instructions of a kernel, including all copies of functions.
 const MOST_INSTRUCTIONS: usize = 1 << 18;
 
-/// The functions of a module, and the place in the copies of functions.
+/// The functions of a module, and the copies of functions that the decoder has begun.
 pub struct Calls<'t> {
     functions: HashMap<&'t str, &'t Function<'t>>,
-    /// Names of the declared functions that the system has.
+    /// Names of the declared functions that the system provides.
     system: Vec<&'t str>,
-    /// Number of the copy that is decoded, 0 for the kernel.
+    /// Number of the copy that the decoder decodes now; 0 stands for the kernel itself.
     pub copy: u32,
     /// Number of copies so far.
     copies: u32,
     /// Names of the functions that are being copied.
     active: Vec<&'t str>,
-    /// Number of bytes of each parameter of a call, by its generic address.
+    /// Size in bytes of each parameter or result of a call. The key is the generic address of the
+    /// variable.
     sizes: HashMap<u64, u64>,
 }
 
 impl<'t> Calls<'t> {
-    /// Fails if the module declares a function of the system with other parameters.
+    /// Fails if the module declares a function of the system with wrong types.
     pub fn new(functions: &'t [Function<'t>], declared: &'t [Declaration<'t>]) -> Result<Calls<'t>, LoadError> {
         let own = functions.iter().filter(|function| !function.is_kernel);
         let functions: HashMap<_, _> = own.map(|function| (function.name, function)).collect();
@@ -43,7 +44,7 @@ impl<'t> Calls<'t> {
         Ok(Calls { functions, system, copy: 0, copies: 0, active: Vec::new(), sizes: HashMap::new() })
     }
 
-    /// Whether a call is one of a function that the system has.
+    /// Whether a call names a function that the system provides.
     pub fn is_of_system(&self, instruction: &Instruction) -> bool {
         let mut names = instruction.operands.iter().filter_map(|operand| match operand {
             Operand::Name(name) => Some(*name),
@@ -82,7 +83,7 @@ impl<'t> Decoder<'t> {
         Ok(())
     }
 
-    /// `call`: copies the function to this place.
+    /// `call`: inlines a copy of the called function.
     pub fn call(&mut self, instruction: &'t Instruction<'t>) -> Result<(), LoadError> {
         let error = |message: String| Err(LoadError::new(instruction.line, message));
         if !matches!(instruction.modifiers[..], [] | ["uni"]) {
@@ -141,7 +142,7 @@ impl<'t> Decoder<'t> {
         Ok(())
     }
 
-    /// Adds a branch around a copy for the threads whose guard does not hold.
+    /// Adds a branch by which the threads whose guard does not hold skip a copy.
     fn skip_unless_guarded(&mut self, instruction: &'t Instruction<'t>, copy: u32) -> Result<(), LoadError> {
         let Some(guard) = instruction.guard else { return Ok(()) };
         let (capability, version) = ((self.target.capability, self.target.is_specific), self.target.version);

@@ -6,7 +6,7 @@ use crate::error::LoadError;
 use crate::numbers::integer::{mask as ones, mul_high};
 use crate::text::Type;
 
-/// Flags in `extra`, above the number of the predicate.
+/// Flags in the upper bits of `extra`. The lower bits contain the number of the carry's predicate.
 const READS: u32 = 1 << 31;
 const WRITES: u32 = 1 << 30;
 const WIDE: u32 = 1 << 29;
@@ -49,8 +49,8 @@ pub fn sum(reader: &mut Reader) -> Result<Kind, LoadError> {
     Ok(Kind::Lanes(run, at))
 }
 
-/// Adds the low or the high half of a product to a number (`OF` 0 and 1), adds two numbers (2), or
-/// subtracts one from another (3).
+/// Computes a sum with the carry. `OF` selects the sum: the low half (0) or the high half (1) of a
+/// product plus a number, two numbers added (2), or two numbers subtracted (3).
 fn add<const OF: u32>(registers: &mut Registers, at: &Operands, mask: u32) {
     let [a, b, c, _] = at.from.map(|from| *registers.get(from));
     let bits = if at.extra & WIDE == 0 { 32 } else { 64 };

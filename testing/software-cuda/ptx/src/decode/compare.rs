@@ -17,7 +17,7 @@ enum Compare {
     LessEqual,
     Greater,
     GreaterEqual,
-    /// These hold for NaN, too.
+    /// Comparisons that also hold if an operand is NaN.
     OrNan(OrNan),
     Number,
     NotNumber,
@@ -86,7 +86,7 @@ macro_rules! of_integers {
     }};
 }
 
-/// Compares by `less`: negated with `!`, of exchanged operands with `~`.
+/// Compares integers by `less`. `!` negates the result, and `~` exchanges the operands.
 macro_rules! compare_with {
     (less - - u64, $a:ident, $b:ident) => {
         $a < $b
@@ -209,7 +209,7 @@ pub fn set_predicate(reader: &mut Reader) -> Result<Kind, LoadError> {
     Ok(Kind::Lanes(run, at))
 }
 
-/// `set` without a predicate.
+/// `set` whose result is not combined with a predicate.
 pub fn set_value(reader: &mut Reader) -> Result<Kind, LoadError> {
     let (compare, is_unsigned) = comparison(reader)?;
     let flushes = reader.take("ftz");
@@ -266,7 +266,7 @@ pub fn select_by_sign(reader: &mut Reader) -> Result<Kind, LoadError> {
     Ok(Kind::Lanes(run, operands(reader, ty, &[ty, ty, by])?))
 }
 
-/// `and`, `or`, `xor`, `not`, `mov` on predicates, behind their type.
+/// Reads `and`, `or`, `xor`, `not` or `mov` on predicates. The caller has read the type.
 pub fn logic(reader: &mut Reader) -> Result<Kind, LoadError> {
     let mnemonic = reader.instruction.mnemonic;
     let is_binary = matches!(mnemonic, "and" | "or" | "xor");

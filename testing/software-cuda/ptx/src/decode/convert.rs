@@ -1,4 +1,4 @@
-//! `cvt` and its relatives.
+//! The conversions `cvt` and `cvt.pack`.
 
 use super::integer::operands;
 use super::reader::{Reader, Width};
@@ -8,7 +8,7 @@ use crate::numbers::integer as int;
 use crate::numbers::{Bf16, F16, F32, F64, Float, Format, Rounding, canonical, decode, encode, flush, to_integer};
 use crate::text::{Operand, Type};
 
-/// How to convert, as an instruction stores it in [`Operands::extra`].
+/// How to convert. An instruction stores the packed mode in [`Operands::extra`].
 #[derive(Clone, Copy)]
 struct Mode {
     rounding: Rounding,
@@ -20,7 +20,7 @@ struct Mode {
     is_finite: bool,
     from: Integer,
     to: Integer,
-    /// Bits of the register of the result.
+    /// Number of bits of the result's register.
     register_bits: u32,
 }
 
@@ -73,7 +73,7 @@ impl Mode {
     }
 }
 
-/// A number between reading and writing.
+/// A number that a conversion has read from the source type and not yet written in the target type.
 #[derive(Clone, Copy)]
 enum Number {
     Integer(i128),
@@ -142,8 +142,8 @@ impl Target for Whole {
     }
 }
 
-/// Returns an `f64` that rounds to a narrower float as an integer does: bits that do not fit make
-/// the last bit odd.
+/// Returns an `f64` that rounds to a narrower float exactly as the integer would. If the integer
+/// has bits that do not fit into an `f64`, sets the last bit of the `f64`.
 fn sticky(value: i128) -> f64 {
     let magnitude = value.unsigned_abs() as u64;
     let excess = (64 - magnitude.leading_zeros()).saturating_sub(53);
@@ -243,7 +243,8 @@ fn run<S: Source, T: Target>(registers: &mut Registers, at: &Operands, mask: u32
     one(registers, at, mask, |a| T::write(S::read(a, mode), mode, S::IS_DOUBLE));
 }
 
-/// Writes two numbers to the halves of a register; the first is above.
+/// Converts two numbers. Writes the first number to the upper half of a register, and the second
+/// number to the lower half.
 fn run_pair<T: Target, const SHIFT: u32>(registers: &mut Registers, at: &Operands, mask: u32) {
     let mode = Mode::unpacked(at.extra);
     let write = |a| T::write(F32::read(a, mode), mode, false);
@@ -258,7 +259,7 @@ fn integer(ty: Type) -> Option<Integer> {
     }
 }
 
-/// Chooses the function for a target's type.
+/// Chooses the function that converts to the type `to`.
 fn function<S: Source>(to: Type) -> Option<LaneFn> {
     match to {
         Type::U(_) | Type::S(_) => Some(run::<S, Whole>),
@@ -339,7 +340,8 @@ fn register_bits(reader: &Reader, operand: &Operand) -> Option<u32> {
     }
 }
 
-/// Whether a number of one type can be outside the range to which `sat` clamps the other.
+/// Whether a number of the type `from` can be outside of the range to which `sat` clamps a result
+/// of the type `to`.
 fn can_exceed(to: Type, from: Type) -> bool {
     let (Some(to), Some(from)) = (integer(to), integer(from)) else { return true };
     let loses_sign = from.is_signed && !to.is_signed;
@@ -347,7 +349,7 @@ fn can_exceed(to: Type, from: Type) -> bool {
     loses_sign || value_bits(from) > value_bits(to)
 }
 
-/// Checks that there is a rounding exactly where a conversion needs one.
+/// Checks that a conversion states a rounding if, and only if, its types need a rounding.
 fn check_rounding(reader: &Reader, to: Type, from: Type, rounding: Option<(Rounding, bool)>) -> Result<(), LoadError> {
     let is_float = |ty: Type| integer(ty).is_none();
     let narrows = to.bits() < from.bits() || to.bits() == from.bits() && to != from;
@@ -363,7 +365,7 @@ fn check_rounding(reader: &Reader, to: Type, from: Type, rounding: Option<(Round
     if fits { Ok(()) } else { reader.error("the rounding does not fit the types of this cvt") }
 }
 
-/// Conversions to and from pairs, `tf32` and floats of 8 bits.
+/// Reads conversions to and from pairs, `tf32` and floats of 8 bits.
 fn special(reader: &mut Reader, mode: Mode, has_rounding: bool) -> Result<Kind, LoadError> {
     let to = reader.peek().unwrap_or_default();
     reader.choose(&[(to, ())]);

@@ -1,20 +1,21 @@
-//! Which bits of a register decide something: an address, a branch, a result, a stored byte. A load
-//! may read bytes that nothing wrote if none of their bits decides anything.
+//! Finds the bits of each register that have an effect: on an address, a branch, a result or a
+//! stored byte. A load may read bytes that were never written, if none of their bits has an effect.
 
 use super::names::{Meaning, Names, Slot};
 use crate::code::Access;
 use crate::numbers::integer::mask;
 use crate::text::{Instruction, Operand, Type};
 
-/// Bits that an instruction passes from a register to another, or uses.
+/// Bits of a register that an instruction copies to another register, or uses itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
     from: u32,
-    /// The register to which the bits go, or `None` if they decide something.
+    /// The register that receives the bits, or `None` if the instruction itself uses them.
     to: Option<u32>,
-    /// The bits that are passed.
+    /// Mask of the passed bits in the source register.
     bits: u64,
-    /// Number of places by which the bits move up; negative numbers move down.
+    /// Number of places by which the instruction shifts the bits to the left. A negative number
+    /// stands for a shift to the right.
     up: i32,
     /// Bits of the result that are copies of the highest passed bit.
     copies: u64,
@@ -31,8 +32,8 @@ fn register(names: &Names, operand: &Operand) -> Option<Sized> {
     }
 }
 
-/// Returns the bits that an instruction passes on, or `None` if all bits of its operands decide its
-/// results.
+/// Returns the bits that an instruction passes on. Returns `None` if all bits of its operands may
+/// change its results.
 pub fn passed(instruction: &Instruction, names: &Names) -> Option<Vec<Passed>> {
     let Instruction { mnemonic, modifiers, operands, .. } = instruction;
     let types: Vec<Type> = modifiers.iter().filter_map(|name| Type::named(name)).collect();
@@ -72,20 +73,22 @@ impl<'t> Bits<'_, 't> {
         }
     }
 
-    /// Bits that keep their places.
+    /// Returns the bits that an instruction passes on from the operands `sources` without a shift.
     fn bitwise(&self, sources: &[usize], bits: u64) -> Option<Vec<Passed>> {
         let (to, _) = self.register(0)?;
         let registers = sources.iter().filter_map(|number| self.register(*number));
         Some(registers.map(|(from, _)| Passed { from, to: Some(to), bits, up: 0, copies: 0 }).collect())
     }
 
-    /// `and` or `or`, of which a number may hide bits.
+    /// Returns the bits that `and` or `or` passes on. If one operand is a number, it hides bits of
+    /// the other operand.
     fn with_mask(&self, size: u32, kept: impl Fn(u64) -> u64) -> Option<Vec<Passed>> {
         let number = self.number(1).or_else(|| self.number(2));
         self.bitwise(&[1, 2], number.map_or(u64::MAX, kept) & mask(size))
     }
 
-    /// `mov`, also to and from the parts of a register.
+    /// Returns the bits that `mov` passes on. A `mov` may also pack several registers into one
+    /// register, or unpack a register.
     fn moved(&self, size: u32) -> Option<Vec<Passed>> {
         let part = |parts: &[Operand<'t>]| size / parts.len().max(1) as u32;
         match (self.operands.first()?, self.operands.get(1)?) {
@@ -122,7 +125,7 @@ impl<'t> Bits<'_, 't> {
         Some(vec![Passed { from, to: Some(to), bits, up, copies }])
     }
 
-    /// A conversion between integers.
+    /// Returns the bits that a conversion between integers passes on.
     fn converted(&self, to_type: Type, from_type: Type) -> Option<Vec<Passed>> {
         let is_integer = |ty| matches!(ty, Type::U(_) | Type::S(_) | Type::B(_));
         let ((to, width), (from, _)) = (self.register(0)?, self.register(1)?);
@@ -135,7 +138,7 @@ impl<'t> Bits<'_, 't> {
         Some(vec![Passed { from, to: Some(to), bits, up: 0, copies }])
     }
 
-    /// `prmt` with a number that selects the bytes.
+    /// Returns the bits that `prmt` passes on, if a number selects the bytes.
     fn permuted(&self) -> Option<Vec<Passed>> {
         let (to, _) = self.register(0)?;
         let selector = self.number(3)?;
@@ -152,7 +155,8 @@ impl<'t> Bits<'_, 't> {
         Some(all)
     }
 
-    /// `st`, which writes the low bits of registers.
+    /// Returns the bits that `st` uses: all bits of the address, and the low bits of the stored
+    /// registers.
     fn stored(&self, size: u32) -> Option<Vec<Passed>> {
         let used = |from, bits| Passed { from, to: None, bits, up: 0, copies: 0 };
         let Operand::Address(base, _) = self.operands.first()? else { return None };
@@ -167,7 +171,8 @@ impl<'t> Bits<'_, 't> {
 }
 
 impl Passed {
-    /// Returns the bits of the source that decide something, from the bits of the result that do.
+    /// Returns the bits of the source that have an effect, from the bits of the result that have an
+    /// effect.
     fn demand(&self, result: u64) -> u64 {
         let places = self.up.unsigned_abs();
         let moved = if self.up >= 0 { result.checked_shr(places) } else { result.checked_shl(places) }.unwrap_or(0);
@@ -183,7 +188,7 @@ pub struct Reading<'d> {
     pub passed: &'d Option<Vec<Passed>>,
 }
 
-/// Returns for each register the bits that decide something.
+/// Returns for each register the bits that have an effect.
 pub fn deciding(code: &[Reading], registers: usize) -> Vec<u64> {
     let mut all = vec![0u64; registers];
     let mut changes = true;
@@ -213,8 +218,8 @@ pub fn deciding(code: &[Reading], registers: usize) -> Vec<u64> {
     all
 }
 
-/// Returns a mask of the bytes of a load that decide something, or `None` if these are all bytes,
-/// or none.
+/// Returns a mask of the bytes of a load that have an effect. Returns `None` if all bytes or no
+/// bytes have an effect.
 pub fn deciding_bytes(access: &Access, deciding: &[u64]) -> Option<u64> {
     let bytes = access.bytes;
     let of_element = |element: &Option<u32>| {

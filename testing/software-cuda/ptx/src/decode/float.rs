@@ -31,7 +31,7 @@ impl Modes {
     }
 }
 
-/// Clamps to the numbers from 0 to 1; NaN becomes 0.
+/// Clamps a float to the range from 0 to 1. NaN becomes 0.
 fn saturate<T: Float>(bits: u64) -> u64 {
     let value = T::decode(bits);
     if value >= 1.0 {
@@ -43,7 +43,7 @@ fn saturate<T: Float>(bits: u64) -> u64 {
     }
 }
 
-/// Chooses the function of an instruction on a float type with modes.
+/// Chooses the function of an instruction on a float type by the instruction's modes.
 macro_rules! with_modes {
     ($apply:ident, $ty:ty, $modes:expr, |$($a:ident),+| $body:expr) => {
         match ($modes.flushes, $modes.saturates) {
@@ -61,7 +61,7 @@ macro_rules! with_modes {
     };
 }
 
-/// Chooses the function of an instruction on pairs of floats of 16 bits.
+/// Chooses the function of an instruction on pairs of floats of 16 bits by the instruction's modes.
 macro_rules! with_modes_on_pairs {
     ($apply:ident, $ty:ty, $modes:expr, |$($a:ident),+| $body:expr) => {{
         fn plain($($a: u64),+) -> u64 { $body }
@@ -87,7 +87,7 @@ fn f64_of(bits: u64) -> f64 {
     f64::from_bits(bits)
 }
 
-/// Chooses among the directed roundings of an instruction on singles.
+/// Chooses the function of an instruction on singles by the instruction's rounding.
 macro_rules! rounded {
     ($apply:ident, $modes:expr, |$($a:ident),+| $nearest:expr, $directed:ident) => {
         match $modes.rounding.unwrap_or(Rounding::Nearest) {
@@ -99,7 +99,7 @@ macro_rules! rounded {
     };
 }
 
-/// Chooses among the directed roundings of an instruction on doubles.
+/// Chooses the function of an instruction on doubles by the instruction's rounding.
 macro_rules! rounded_double {
     ($apply:ident, $modes:expr, |$($a:ident),+| $nearest:expr, $directed:ident) => {
         match $modes.rounding.unwrap_or(Rounding::Nearest) {
@@ -111,7 +111,7 @@ macro_rules! rounded_double {
     };
 }
 
-/// Chooses among the roundings of an instruction on pairs of singles.
+/// Chooses the function of an instruction on pairs of singles by the instruction's rounding.
 macro_rules! rounded_words {
     ($apply:ident, $modes:expr, |$($a:ident),+| $nearest:expr, $directed:ident) => {
         match $modes.rounding.unwrap_or(Rounding::Nearest) {
@@ -127,7 +127,7 @@ macro_rules! rounded_words {
 
 const NEGATE_SINGLE: u64 = F32::SIGN;
 
-/// `add`, `sub` and `mul` on floats, behind their type.
+/// Reads `add`, `sub` or `mul` on floats. The caller has read the type.
 pub fn binary(reader: &mut Reader, ty: Type, modes: Modes) -> Result<Kind, LoadError> {
     if let Some(run) = mixed(reader, ty, modes)? {
         return Ok(run);
@@ -174,7 +174,7 @@ pub fn binary(reader: &mut Reader, ty: Type, modes: Modes) -> Result<Kind, LoadE
     Ok(Kind::Lanes(run, operands(reader, ty, &[ty, ty])?))
 }
 
-/// Applies a function to both words of registers with pairs of singles.
+/// Applies a function to each of the two singles in the operands.
 fn words<const N: usize>(f: impl Fn([u64; N]) -> u64, from: [u64; N]) -> u64 {
     f(from.map(|value| value & 0xffff_ffff)) | f(from.map(|value| value >> 32)) << 32
 }
@@ -187,7 +187,8 @@ fn sub_single(a: u64, b: u64, rounding: Rounding) -> u64 {
     add_single(a, b ^ NEGATE_SINGLE, rounding)
 }
 
-/// Sums and products of singles with operands of 16 bits: `add.f32.f16` and so on.
+/// Reads `add`, `sub` or `fma` on singles with operands of 16 bits, such as `add.f32.f16`. Returns
+/// `None` for any other types.
 fn mixed(reader: &mut Reader, ty: Type, modes: Modes) -> Result<Option<Kind>, LoadError> {
     if ty != Type::F(32) || !matches!(reader.peek(), Some("f16" | "bf16")) {
         return Ok(None);
@@ -262,7 +263,7 @@ pub fn fma(reader: &mut Reader) -> Result<Kind, LoadError> {
     Ok(Kind::Lanes(run, operands(reader, ty, &[ty; 3])?))
 }
 
-/// Replaces negative numbers by zero, and NaN by the canonical one.
+/// Replaces a negative number by zero, and a NaN by the canonical NaN.
 fn above_zero<T: Float>(bits: u64) -> u64 {
     if T::is_nan(bits) {
         T::NAN
@@ -273,7 +274,7 @@ fn above_zero<T: Float>(bits: u64) -> u64 {
     }
 }
 
-/// `div` on floats, behind its mnemonic.
+/// Reads `div` on floats. The caller has read only the mnemonic.
 pub fn quotient(reader: &mut Reader) -> Result<Kind, LoadError> {
     let is_approximate = reader.choose(&[("approx", ()), ("full", ())]).is_some();
     let modes = Modes::read(reader);
@@ -324,8 +325,8 @@ fn reciprocal_single(a: u64, rounding: Rounding) -> u64 {
     div_single(F32::encode(1.0), a, rounding)
 }
 
-/// `ex2`, `lg2`, `sin`, `cos`, `tanh`, `rsqrt`. The results are those of `f64`, rounded. Their
-/// error is below the stated one.
+/// `ex2`, `lg2`, `sin`, `cos`, `tanh`, `rsqrt`. The interpreter computes the results in `f64` and
+/// rounds them. The error of these results is smaller than the error that the PTX manual states.
 pub fn approximate(reader: &mut Reader) -> Result<Kind, LoadError> {
     if !reader.take("approx") {
         return reader.error("this instruction needs .approx");
@@ -370,8 +371,8 @@ pub fn approximate(reader: &mut Reader) -> Result<Kind, LoadError> {
     Ok(Kind::Lanes(run, operands(reader, ty, &[ty])?))
 }
 
-/// Returns the smaller number, or the larger of the negated numbers; -0 is less than +0. A NaN is
-/// the result only if both are NaN, or with `N` if any is.
+/// Returns the smaller number, or with `MAX` the larger number; -0 is less than +0. Returns NaN if
+/// both operands are NaN, or, with `N`, if one operand is NaN.
 fn extremum_of<T: Float, const MAX: bool, const N: bool>(a: u64, b: u64) -> u64 {
     match (T::is_nan(a), T::is_nan(b)) {
         (true, true) => T::NAN,
@@ -389,7 +390,7 @@ fn extremum_of<T: Float, const MAX: bool, const N: bool>(a: u64, b: u64) -> u64 
     }
 }
 
-/// `min` and `max` on floats, behind `.ftz`.
+/// Reads `min` or `max` on floats. The caller has read `.ftz`, if present.
 pub fn extremum(reader: &mut Reader, flushes: bool) -> Result<Kind, LoadError> {
     let keeps_nan = reader.take("NaN");
     let modes = Modes { rounding: None, flushes, saturates: false };
@@ -420,7 +421,7 @@ pub fn extremum(reader: &mut Reader, flushes: bool) -> Result<Kind, LoadError> {
     Ok(Kind::Lanes(run, operands(reader, ty, &[ty, ty])?))
 }
 
-/// `abs` and `neg` on floats, behind `.ftz`.
+/// Reads `abs` or `neg` on floats. The caller has read `.ftz`, if present.
 pub fn sign(reader: &mut Reader, flushes: bool) -> Result<Kind, LoadError> {
     let modes = Modes { rounding: None, flushes, saturates: false };
     let ty = reader.ty()?;

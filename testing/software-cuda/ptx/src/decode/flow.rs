@@ -14,14 +14,15 @@ pub struct Flow {
     pub falls_through: bool,
     /// Whether the thread may end here.
     pub ends: bool,
-    /// Whether the instruction is skipped by threads whose guard does not hold.
+    /// Whether threads whose guard does not hold skip the instruction.
     pub is_guarded: bool,
 }
 
 /// Result of the analysis of an instruction.
 #[derive(Clone, Debug, Default)]
 pub struct Analysis {
-    /// Where the paths that leave the instruction meet. `None` if they do not.
+    /// The instruction at which all paths from this instruction meet. `None` if the paths do not
+    /// meet.
     pub meets: Option<usize>,
     /// Registers and predicates that the instruction might read before they are written.
     pub unwritten: Vec<Slot>,
@@ -32,7 +33,8 @@ pub struct Analysis {
 struct Block {
     start: usize,
     end: usize,
-    /// Blocks that follow. The number of blocks stands for the end of the thread.
+    /// Numbers of the blocks that may follow. A number equal to the count of blocks stands for the
+    /// end of the thread.
     next: Vec<usize>,
 }
 
@@ -135,7 +137,7 @@ fn meeting_points(blocks: &[Block]) -> Vec<Option<usize>> {
     meets.into_iter().map(|block| block.filter(|block| *block != end)).collect()
 }
 
-/// Sets of registers and predicates, as bits.
+/// A set of registers and predicates, with one bit for each.
 #[derive(Clone, PartialEq)]
 struct Written(Vec<u64>);
 
@@ -153,7 +155,8 @@ impl Written {
     }
 }
 
-/// Registers have even numbers, predicates odd ones.
+/// Returns the position of a register or predicate in a set: even for registers, odd for
+/// predicates.
 fn number(slot: Slot) -> usize {
     match slot {
         Slot::Register(register) => 2 * register as usize,

@@ -1,4 +1,4 @@
-//! Chooses the reader of an instruction by its mnemonic.
+//! Chooses the function that reads an instruction by the instruction's mnemonic.
 
 use super::float::Modes;
 use super::reader::Reader;

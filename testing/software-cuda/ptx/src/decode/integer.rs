@@ -33,7 +33,7 @@ macro_rules! typed {
     };
 }
 
-/// Reads the operands of an instruction with operands of one type each.
+/// Reads the registers of an instruction: a result of type `to`, and operands of the types `from`.
 pub fn operands(reader: &mut Reader, to: Type, from: &[Type]) -> Result<Operands, LoadError> {
     reader.finish(1 + from.len())?;
     let mut at = Operands::default();
@@ -48,7 +48,7 @@ fn uniform(reader: &mut Reader, run: LaneFn, ty: Type, sources: usize) -> Result
     Ok(Kind::Lanes(run, operands(reader, ty, &[ty; 4][..sources])?))
 }
 
-/// `add`, `sub` on integers, behind their type.
+/// Reads `add` or `sub` on integers. The caller has read the type.
 pub fn sum(reader: &mut Reader, ty: Type, saturates: bool) -> Result<Kind, LoadError> {
     let adds = reader.instruction.mnemonic == "add";
     check_integer(reader, ty)?;
@@ -84,7 +84,8 @@ pub fn product(reader: &mut Reader) -> Result<Kind, LoadError> {
     Ok(Kind::Lanes(run, operands(reader, to, &[ty, ty])?))
 }
 
-/// Returns the function and the type of a product with twice the bits.
+/// Returns the function that computes a product with twice the bits of its factors, and the type of
+/// the product.
 fn wide(reader: &Reader, ty: Type) -> Result<(LaneFn, Type), LoadError> {
     Ok(match ty {
         Type::U(16) => (lanes!(two, int::mul_wide::<16, false>), Type::U(32)),
@@ -143,7 +144,7 @@ fn check_integer(reader: &Reader, ty: Type) -> Result<(), LoadError> {
     if matches!(ty, Type::U(16..) | Type::S(16..)) { Ok(()) } else { reader.unknown() }
 }
 
-/// `div` and `rem` on integers, behind their type.
+/// Reads `div` or `rem` on integers. The caller has read the type.
 pub fn quotient(reader: &mut Reader, ty: Type) -> Result<Kind, LoadError> {
     let run = match reader.instruction.mnemonic {
         "div" => typed!(reader, ty, two, div),
@@ -152,7 +153,7 @@ pub fn quotient(reader: &mut Reader, ty: Type) -> Result<Kind, LoadError> {
     Ok(Kind::Division(run, operands(reader, ty, &[ty, ty])?))
 }
 
-/// `min` and `max` on integers, behind their type.
+/// Reads `min` or `max` on integers. The caller has read the type.
 pub fn extremum(reader: &mut Reader, ty: Type) -> Result<Kind, LoadError> {
     let run = match reader.instruction.mnemonic {
         "min" => typed!(reader, ty, two, min),
@@ -161,7 +162,7 @@ pub fn extremum(reader: &mut Reader, ty: Type) -> Result<Kind, LoadError> {
     uniform(reader, run, ty, 2)
 }
 
-/// `min` and `max` whose negative results become zero, behind `.relu`.
+/// Reads `min` or `max` whose negative results become zero. The caller has read `.relu`.
 pub fn extremum_above_zero(reader: &mut Reader) -> Result<Kind, LoadError> {
     reader.needs(90, 80)?;
     let run = match (reader.instruction.mnemonic, reader.ty()?) {
@@ -172,7 +173,7 @@ pub fn extremum_above_zero(reader: &mut Reader) -> Result<Kind, LoadError> {
     uniform(reader, run, Type::S(32), 2)
 }
 
-/// `abs` and `neg` on integers, behind their type.
+/// Reads `abs` or `neg` on integers. The caller has read the type.
 pub fn sign(reader: &mut Reader, ty: Type) -> Result<Kind, LoadError> {
     if !matches!(ty, Type::S(_)) {
         return reader.unknown();
@@ -328,7 +329,7 @@ pub fn lookup(reader: &mut Reader) -> Result<Kind, LoadError> {
     ))
 }
 
-/// `and`, `or`, `xor`, `not`, `cnot` on registers, behind their type.
+/// Reads `and`, `or`, `xor`, `not` or `cnot` on registers. The caller has read the type.
 pub fn logic(reader: &mut Reader, ty: Type) -> Result<Kind, LoadError> {
     let Type::B(bits @ (16 | 32 | 64)) = ty else { return reader.unknown() };
     let run = match reader.instruction.mnemonic {
@@ -365,7 +366,8 @@ pub fn dot(reader: &mut Reader) -> Result<Kind, LoadError> {
     Ok(Kind::Lanes(run, operands(reader, Type::B(32), &[Type::B(32); 3])?))
 }
 
-/// `mov` on registers, behind its type. Vectors are packed or unpacked.
+/// Reads `mov` on registers. The caller has read the type. A `mov` from a vector packs its elements
+/// into one register; a `mov` to a vector unpacks a register.
 pub fn moved(reader: &mut Reader, ty: Type) -> Result<Kind, LoadError> {
     if !matches!(ty, Type::U(16..) | Type::S(16..) | Type::B(16 | 32 | 64) | Type::F(32 | 64)) {
         return reader.unknown();
@@ -410,7 +412,7 @@ fn pack_four(registers: &mut crate::code::Registers, at: &Operands, mask: u32) {
     crate::code::four(registers, at, mask, |a, b, c, d| a | b << bits | c << (2 * bits) | d << (3 * bits));
 }
 
-/// Divides the register `to` into the registers `from`.
+/// Unpacks a register: reads the register `to`, and writes its parts to the registers `from`.
 fn unpack<const N: usize>(registers: &mut crate::code::Registers, at: &Operands, mask: u32) {
     let (value, bits) = (*registers.get(at.to), at.extra);
     for number in 0..N {

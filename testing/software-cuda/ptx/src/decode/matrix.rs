@@ -44,7 +44,8 @@ pub fn shape(reader: &mut Reader) -> Result<[usize; 3], LoadError> {
     }
 }
 
-/// Whether `mma.sync` has a product of a shape and types.
+/// Returns the compute capability that `mma.sync` needs for a shape and element types. `None` if
+/// PTX has no such product.
 fn exists(shape: [usize; 3], left: Element, right: Element, sum: Element) -> Option<u32> {
     let is_byte = |it| matches!(it, Element::S8 | Element::U8);
     let is_nibble = |it| matches!(it, Element::S4 | Element::U4);

@@ -41,7 +41,7 @@ pub const ADVICE: [&str; 20] = [
     "mmio",
 ];
 
-/// The order that an access has to others.
+/// How an access is ordered with other accesses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Weak,
@@ -69,7 +69,8 @@ pub fn take_all(reader: &mut Reader, names: &[&str]) -> bool {
     any
 }
 
-/// Reads the order, the scope and the state space. Only an order other than weak has a scope.
+/// Reads the order, the scope and the state space. Only relaxed, acquiring and releasing accesses
+/// have a scope.
 pub fn order(reader: &mut Reader, default: Order) -> Result<(Order, Option<Space>), LoadError> {
     let order = reader.choose(&ORDERS).unwrap_or(default);
     let has_scope = SCOPES.iter().any(|name| reader.take(name));
@@ -114,7 +115,8 @@ pub fn load(reader: &mut Reader) -> Result<Kind, LoadError> {
     Ok(parameter(reader, &access).unwrap_or(Kind::Load(access)))
 }
 
-/// Returns a move for a load of a parameter at a fixed place, whose value is a constant.
+/// Returns a move that replaces a load of a parameter from a constant address: the value of a
+/// parameter is a constant, too.
 fn parameter(reader: &mut Reader, access: &Access) -> Option<Kind> {
     let [Some(to)] = *access.elements else { return None };
     let place = reader.names.value_of(access.base).filter(|_| access.space == Some(Space::Parameter))?;
@@ -133,7 +135,8 @@ fn register_bits(reader: &Reader, operand: &Operand) -> Option<u32> {
     }
 }
 
-/// Returns the type of bits with a type's size, as any register may be loaded and stored.
+/// Returns the untyped bits with the size of a type, because loads and stores accept registers of
+/// any type.
 pub fn untyped(ty: Type) -> Type {
     Type::B(ty.bits())
 }
@@ -155,7 +158,8 @@ fn vector(reader: &mut Reader, space: Option<Space>) -> Result<(Type, usize), Lo
     Ok((ty, count))
 }
 
-/// Returns the space of an access, which must be that of a variable that is named.
+/// Returns the state space of an access. Fails if the address names a variable in another state
+/// space.
 pub fn checked_space(
     reader: &Reader,
     stated: Option<Space>,
@@ -171,8 +175,9 @@ pub fn checked_space(
     }
 }
 
-/// Returns the space of an access to a parameter. Parameters of calls are in local memory, and have
-/// generic addresses.
+/// Returns the state space of an access. Returns `None`, which means a generic address, if the
+/// access is to a parameter of a call. Parameters of calls are in local memory and have generic
+/// addresses.
 fn of_call(reader: &Reader, base: u32, space: Option<Space>) -> Option<Space> {
     let is_of_call = reader.names.value_of(base).is_some_and(|address| address >= LOCAL_WINDOW);
     if is_of_call && space == Some(Space::Parameter) { None } else { space }

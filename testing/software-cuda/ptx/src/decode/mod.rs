@@ -38,7 +38,7 @@ use reader::{Reader, Uses};
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     pub capability: u32,
-    /// Whether the target has instructions that only its own architecture has.
+    /// Whether the target allows instructions that exist on its own architecture only.
     pub is_specific: bool,
     pub version: u32,
 }
@@ -51,7 +51,7 @@ pub struct Decoded {
     pub local_bytes: u32,
 }
 
-/// A variable of the module, for all kernels.
+/// A variable of the module, which all kernels can access.
 #[derive(Clone, Debug)]
 pub struct ModuleVariable<'t> {
     pub variable: &'t Variable<'t>,
@@ -60,7 +60,8 @@ pub struct ModuleVariable<'t> {
     pub address: u64,
 }
 
-/// An instruction with its control flow. Targets are labels until all labels are known.
+/// An instruction with its control flow. The targets of a branch are labels, until the decoder
+/// knows the positions of all labels.
 struct Draft<'t> {
     step: Step,
     guard: Option<Guard>,
@@ -70,7 +71,8 @@ struct Draft<'t> {
     targets: Vec<Label<'t>>,
 }
 
-/// A label of a copy of a function. The kernel itself has the number 0.
+/// A label, and the number of the function's copy that contains it. The number 0 stands for the
+/// kernel itself.
 type Label<'t> = (u32, &'t str);
 
 struct Decoder<'t> {
@@ -89,10 +91,11 @@ struct Decoder<'t> {
     sites: u32,
 }
 
-/// The most bytes of the variables of a kernel.
+/// Largest size in bytes of a variable of a kernel.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// Decodes a kernel. The shared memory that the system reserves comes before that of the kernel.
+/// Decodes a kernel. The `reserved` bytes of shared memory, which the system uses, precede the
+/// kernel's shared memory.
 pub fn decode<'t>(
     function: &'t Function<'t>,
     functions: &'t [Function<'t>],
@@ -225,8 +228,8 @@ impl<'t> Decoder<'t> {
         Ok(())
     }
 
-    /// Marks bytes of loads that decide nothing. LLVM loads a vector of four for an array of three,
-    /// and the bytes of the fourth may be anything.
+    /// Marks bytes of loads that have no effect. LLVM loads a vector of four elements for an array
+    /// of three; the bytes of the fourth element may have any value.
     fn forget_idle_bytes(&mut self) {
         let read = |draft: &'_ Draft<'t>| (draft.uses.reads.clone(), draft.passed.clone());
         let code: Vec<_> = self.drafts.iter().map(read).collect();
@@ -280,7 +283,8 @@ impl<'t> Decoder<'t> {
         Ok(Decoded { code, shared_bytes: self.shared as u32 - reserved, local_bytes: self.local as u32 })
     }
 
-    /// Returns the code with checks of registers that might be unwritten.
+    /// Returns the code, with added checks of the registers that an instruction might read before
+    /// they are written.
     fn assembled(&self, flows: &[Flow], analyses: Vec<flow::Analysis>, text: &Arc<str>) -> Code {
         let mut tracked: HashMap<Slot, u32> = HashMap::new();
         let mut names = Vec::new();
@@ -364,7 +368,7 @@ impl<'t> Decoder<'t> {
     }
 }
 
-/// Returns the access of an instruction that has one.
+/// Returns the memory access of an instruction, if it has one.
 fn access_of(kind: &mut Kind) -> Option<&mut Access> {
     match kind {
         Kind::Load(access) | Kind::Store(access) => Some(access),
@@ -382,7 +386,7 @@ fn access_of(kind: &mut Kind) -> Option<&mut Access> {
     }
 }
 
-/// Returns an instruction with its targets.
+/// Returns a copy of an instruction, in which a branch has its resolved targets.
 fn placed(kind: &Kind, targets: &[u32], reconverge: u32) -> Kind {
     match kind {
         Kind::Branch { .. } => Kind::Branch { target: targets[0], reconverge },

@@ -1,5 +1,5 @@
-//! The names of a kernel: registers, variables, parameters, special registers. And the registers
-//! that hold constants.
+//! The names of a kernel: registers, variables, parameters and special registers; and the registers
+//! that contain constants.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub enum Meaning {
 /// The names of a kernel.
 #[derive(Debug, Default)]
 pub struct Names<'t> {
-    /// The innermost scope is last.
+    /// The scopes; the innermost scope is the last.
     scopes: Vec<Scope<'t>>,
     /// For each register and predicate, its name.
     pub registers: Vec<String>,
@@ -39,7 +39,8 @@ pub struct Names<'t> {
 #[derive(Debug, Default)]
 pub struct Scope<'t> {
     names: HashMap<&'t str, Meaning>,
-    /// For each prefix, its first register, their number, and their type.
+    /// For each prefix, the first register with this prefix, the number of registers with this
+    /// prefix, and their type.
     prefixes: HashMap<&'t str, (Slot, u32, Type)>,
 }
 
@@ -56,12 +57,13 @@ impl<'t> Names<'t> {
         self.scopes.pop().is_some()
     }
 
-    /// Hides all names but those of the module, for the code of another function.
+    /// Hides all names except the names of the module, while the decoder is in the code of another
+    /// function.
     pub fn leave(&mut self) -> Vec<Scope<'t>> {
         self.scopes.split_off(1.min(self.scopes.len()))
     }
 
-    /// Shows names again that were hidden.
+    /// Makes the names visible again that `leave` has hidden.
     pub fn enter(&mut self, outer: Vec<Scope<'t>>) {
         self.scopes.truncate(1);
         self.scopes.extend(outer);
@@ -79,7 +81,7 @@ impl<'t> Names<'t> {
         self.scope().names.insert(name, Meaning::Variable { space, address }).is_none()
     }
 
-    /// Declares a register, or registers whose names are a prefix and a number.
+    /// Declares one register, or several registers whose names consist of a prefix and a number.
     pub fn declare(&mut self, ty: Type, name: &'t str, count: Option<u32>, line: u32) -> Result<(), LoadError> {
         let too_many = || LoadError::new(line, "the kernel has too many registers");
         let taken = self.registers.len() + self.predicates.len();
@@ -109,7 +111,7 @@ impl<'t> Names<'t> {
         if ty == Type::Pred { Slot::Predicate(number) } else { Slot::Register(number) }
     }
 
-    /// Returns a new register for a result that is not wanted.
+    /// Returns a new register for a result that the instruction discards.
     pub fn unwanted(&mut self, ty: Type) -> Slot {
         self.new_slot(ty, "_".into())
     }
@@ -141,7 +143,8 @@ impl<'t> Names<'t> {
         self.registers.get(register as usize).is_some_and(String::is_empty)
     }
 
-    /// Returns the number that a register holds, if it holds one.
+    /// Returns the value of a register that contains a constant number, and `None` for any other
+    /// register.
     pub fn value_of(&self, register: u32) -> Option<u64> {
         self.ordered_constants.iter().find_map(|(of, constant)| match constant {
             Constant::Value(value) if *of == register => Some(*value),

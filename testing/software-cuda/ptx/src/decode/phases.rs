@@ -10,7 +10,7 @@ use crate::text::{Operand, Type};
 /// Bytes of a barrier.
 const BYTES: u32 = 8;
 
-/// Reads the place of a barrier.
+/// Reads the address of a barrier.
 fn place(reader: &mut Reader, number: usize, space: Option<Space>) -> Result<Access, LoadError> {
     let (base, offset, of_variable) = reader.address(number)?;
     let space = checked_space(reader, space, of_variable)?;

@@ -1,5 +1,5 @@
-//! Reads the modifiers and the operands of an instruction, strictly: each modifier is used once and
-//! in its order, and each operand has a type.
+//! Reads the modifiers and the operands of an instruction, strictly: each modifier occurs once and
+//! in its order, and each operand has the right type.
 
 use super::names::{Meaning, Names, Slot, special};
 use crate::code::{Constant, Guard};
@@ -21,7 +21,8 @@ pub struct Reader<'r, 't> {
     modifier: usize,
     pub names: &'r mut Names<'t>,
     pub uses: Uses,
-    /// Capability of the device, and whether the target has its specific instructions.
+    /// Compute capability of the target, and whether the target allows instructions of its own
+    /// architecture only.
     pub capability: u32,
     pub is_specific: bool,
     pub version: u32,
@@ -50,7 +51,7 @@ impl<'r, 't> Reader<'r, 't> {
         Err(LoadError::new(self.instruction.line, message))
     }
 
-    /// Fails if the target or the PTX version is older than an instruction.
+    /// Fails if the target's capability or the PTX version is lower than an instruction needs.
     pub fn needs(&self, capability: u32, version: u32) -> Result<(), LoadError> {
         let name = self.instruction.mnemonic;
         if self.capability < capability {
@@ -73,14 +74,15 @@ impl<'r, 't> Reader<'r, 't> {
         is_next
     }
 
-    /// Reads one of several modifiers if it is next.
+    /// Reads the next modifier if the table contains it, and returns its value in the table.
     pub fn choose<T: Copy>(&mut self, table: &[(&str, T)]) -> Option<T> {
         let found = table.iter().find(|(name, _)| self.peek() == Some(*name)).map(|(_, value)| *value);
         self.modifier += usize::from(found.is_some());
         found
     }
 
-    /// Reads one of several modifiers.
+    /// Reads the next modifier, and returns its value in the table. Fails if the table does not
+    /// contain it.
     pub fn require<T: Copy>(&mut self, table: &[(&str, T)]) -> Result<T, LoadError> {
         if let Some(found) = self.choose(table) {
             return Ok(found);
@@ -108,7 +110,8 @@ impl<'r, 't> Reader<'r, 't> {
         }
     }
 
-    /// Checks that all modifiers were read, and the number of operands.
+    /// Checks that the reader has read all modifiers, and that the instruction has the right number
+    /// of operands.
     pub fn finish(&self, operands: usize) -> Result<(), LoadError> {
         self.finish_between(operands, operands)
     }
@@ -145,8 +148,8 @@ impl<'r, 't> Reader<'r, 't> {
         self.source_of(operand, ty, Width::Exact)
     }
 
-    /// Returns the register of an operand that the instruction reads. Numbers get registers that
-    /// hold constants.
+    /// Returns the register of an operand that the instruction reads. For a number, returns a
+    /// register that contains the number as a constant.
     pub fn source_of(&mut self, operand: &Operand<'t>, ty: Type, width: Width) -> Result<u32, LoadError> {
         let register = match operand {
             Operand::Name(name) => match self.names.find(name) {
@@ -225,7 +228,7 @@ impl<'r, 't> Reader<'r, 't> {
         }
     }
 
-    /// Records that a register is read, in addition to the operands.
+    /// Records that the instruction reads a register in addition to its operands.
     pub fn reads(&mut self, register: u32) {
         self.read(Slot::Register(register));
     }
@@ -305,7 +308,7 @@ impl<'r, 't> Reader<'r, 't> {
         }
     }
 
-    /// Returns a number that the text states.
+    /// Returns the value of an operand that is a number.
     pub fn integer(&self, number: usize) -> Result<i64, LoadError> {
         match self.operand(number)? {
             Operand::Integer(value) => match i64::try_from(*value) {

@@ -1,5 +1,5 @@
-//! Functions of the system. The only function is `cudaGraphSetConditional`, with which a kernel
-//! sets the value of a condition of a graph.
+//! Functions of the system. The only function of the system is `cudaGraphSetConditional`, by which
+//! a kernel sets the value of a graph's condition.
 
 use super::reader::{Reader, Width};
 use crate::code::{Access, CONDITION, Kind};
@@ -24,8 +24,8 @@ pub fn check(function: &Declaration) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// `call`. Setting a condition is a store to the memory of its value, so that unordered accesses to
-/// the condition are races.
+/// `call`. A kernel sets a condition by a store to the memory of the condition's value, so that
+/// unordered accesses to the condition are races.
 pub fn call(reader: &mut Reader) -> Result<Kind, LoadError> {
     reader.choose(&[("uni", ())]);
     reader.finish(2)?;

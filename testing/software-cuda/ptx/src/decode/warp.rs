@@ -8,7 +8,8 @@ use crate::text::{Operand, Type};
 
 const WORD: Type = Type::B(32);
 
-/// A predicate and its result's place; `_|p` has no first result.
+/// Returns the result of an instruction and its predicate, which an operand such as `d|p` combines.
+/// An operand without `|` has no predicate.
 fn pair<'r, 't>(
     reader: &Reader<'r, 't>,
     number: usize,

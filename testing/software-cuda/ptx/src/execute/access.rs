@@ -19,19 +19,20 @@ pub struct Stop {
     pub kind: FaultKind,
 }
 
-/// The memory that a warp reaches, and its place in the order of accesses.
+/// The memory that a warp can access, and the warp's place in the order of accesses.
 pub struct Reach<'a> {
     pub session: &'a Session<'a>,
     pub parameters: &'a [u8],
     pub place: Place<'a>,
     pub shared: &'a mut Page,
-    /// The work of accesses to shared memory, which no other work reaches.
+    /// The piece of work to which accesses to shared memory belong. No other work can access this
+    /// shared memory.
     pub shared_work: &'a Work,
     pub reserved_shared: u64,
     /// For each thread, the tick before which its writes to shared memory are visible to
     /// asynchronous instructions.
     pub fenced: &'a [u32],
-    /// For each access of the code, the allocation that it accessed last.
+    /// For each memory access in the code, the number of the allocation that it accessed last.
     pub hints: &'a mut [usize],
     pub counts: &'a mut Counts,
 }
@@ -42,12 +43,13 @@ pub struct Place<'a> {
     pub block: u32,
     pub warp: u32,
     pub tick: u32,
-    /// The accesses of other warps that are ordered before, as in [`Actor::known`].
+    /// The accesses of other warps that are ordered before an access of this warp, as in
+    /// [`Actor::known`].
     pub known: &'a [u32; WARPS],
 }
 
 impl<'a> Place<'a> {
-    /// Returns the thread of a lane as the maker of an access.
+    /// Returns the actor of an access: the thread that a lane executes.
     #[inline(always)]
     fn actor(self, work: &'a Work, lane: usize, access: &Access) -> Actor<'a> {
         Actor {
@@ -79,7 +81,8 @@ impl Reach<'_> {
         }
     }
 
-    /// Returns the place of bytes in shared memory.
+    /// Returns the offset of bytes in shared memory. Fails if the bytes are outside of the block's
+    /// shared memory.
     fn shared_offset(&self, address: u64, bytes: u64) -> Result<usize, FaultKind> {
         let size = self.shared.bytes.len() as u64;
         if address < self.reserved_shared || address >= size || bytes > size - address {
@@ -102,7 +105,8 @@ impl Reach<'_> {
         Ok(())
     }
 
-    /// Checks and remembers an access to shared memory. Returns the place of the bytes.
+    /// Checks an access to shared memory by the function `note`, which records the access. Returns
+    /// the offset of the bytes.
     pub fn note_shared(
         &mut self,
         lane: usize,
@@ -117,7 +121,7 @@ impl Reach<'_> {
         Ok(start)
     }
 
-    /// Reads bytes of global memory, which lie in a page.
+    /// Reads bytes of global memory that lie in one page.
     pub fn read_global(&mut self, lane: usize, address: u64, to: &mut [u8], site: u32) -> Result<(), FaultKind> {
         if to.is_empty() {
             return Ok(());
@@ -161,8 +165,8 @@ impl Reach<'_> {
         count_global(&mut self.counts.global_reads, addresses, mask, bytes);
     }
 
-    /// Reads bytes of shared memory for an asynchronous instruction. It sees only writes before a
-    /// fence.
+    /// Reads bytes of shared memory for an asynchronous instruction. Fails if a thread wrote a byte
+    /// and has not executed a fence since.
     pub fn read_shared_asynchronously(&mut self, address: u64, to: &mut [u8], access: &Access) -> Result<(), Stop> {
         self.read_shared(0, address, to, access)?;
         for at in address as usize..address as usize + to.len() {
@@ -197,8 +201,8 @@ pub fn addresses(warp: &Warp, access: &Access) -> Lanes {
     warp.registers.get(access.base).map(|base| base.wrapping_add_signed(access.offset))
 }
 
-/// Divides the lanes of a generic access by the space that they access. The addresses become
-/// addresses in the space.
+/// Groups the lanes of an access by the state space that they access. Converts generic addresses to
+/// addresses in this space.
 fn spaces(access: &Access, mask: u32, addresses: &mut Lanes) -> [(Space, u32); 3] {
     let mut masks = [(Space::Global, mask), (Space::Shared, 0), (Space::Local, 0)];
     match access.space {
@@ -277,7 +281,7 @@ fn traffic<'r>(reach: &'r mut Reach, direction: Direction) -> &'r mut Traffic {
     }
 }
 
-/// Checks an access to bytes of a page, and moves the bytes.
+/// Checks the access of a lane to a page, and moves the bytes between the page and registers.
 #[inline(always)]
 fn move_elements(
     warp: &mut Warp,

@@ -1,12 +1,13 @@
-//! Approximations whose results differ from the rounded ones by as much as the manual allows. A
-//! program that is right only with better results relies on one particular device.
+//! Executes approximate instructions, whose results may differ from the rounded results by as much
+//! as the manual allows. A program that is right only with smaller errors relies on one particular
+//! device.
 
 use super::warp::Warp;
 use crate::code::{Approximation, Narrow, each_lane};
 use crate::numbers::{Bf16, F16, F32, Float};
 
-/// Executes an approximation. With a seed, each result is any number within the stated error, often
-/// the farthest. Equal operands have equal results.
+/// Executes an approximation. With a seed, each result is any number within the error that the
+/// manual states, often a number at the limit of the error. Equal operands yield equal results.
 pub fn execute(warp: &mut Warp, of: &Approximation, mask: u32, seed: Option<u64>) {
     let operands = [of.at.from[0], of.at.from[1]].map(|from| *warp.registers.get(from));
     (of.run)(&mut warp.registers, &of.at, mask);
@@ -30,8 +31,9 @@ fn pair<T: Float>(of: &Approximation, operands: [u64; 2], result: u64, seed: u64
     part(0) | part(16) << 16
 }
 
-/// Returns a number within the stated error, chosen by the operands and the seed. Where the manual
-/// states the result (for zeros, subnormals, infinities, NaN), returns the result.
+/// Returns a number within the error that the manual states. The operands and the seed determine
+/// this number. Returns `result` where the manual states the exact result (for zeros, subnormals,
+/// infinities, NaN).
 fn moved<T: Float>(of: &Approximation, operands: [u64; 2], result: u64, seed: u64) -> u64 {
     let is_normal = |bits: u64| {
         let magnitude = bits & (T::SIGN - 1);
@@ -62,7 +64,7 @@ fn moved<T: Float>(of: &Approximation, operands: [u64; 2], result: u64, seed: u6
     if is_normal(found) { found } else { result }
 }
 
-/// Returns a number whose bits all depend on all bits of the argument: the finaliser of
+/// Returns a number of which every bit depends on every bit of the argument: the finaliser of
 /// `splitmix64`.
 fn mixed(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -10,22 +10,23 @@ const BARRIERS: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Order {
     pub tick: u32,
-    /// For each warp and each other warp, the tick before which the other's accesses are ordered
-    /// before those of the warp.
+    /// `known[a][b]` is the tick before which the accesses of warp `b` are ordered before the next
+    /// access of warp `a`.
     pub known: Vec<[u32; WARPS]>,
 }
 
 /// A barrier that some warps may have reached.
 #[derive(Clone, Debug, Default)]
 struct Barrier {
-    /// Warps that reached it, and those of them that wait.
+    /// Mask of the warps that have reached the barrier, and mask of the warps that wait at the
+    /// barrier.
     arrived: u32,
     waiting: u32,
-    /// Number of warps that it needs, if a warp has stated it.
+    /// Number of warps that must reach the barrier, once a warp has stated this number.
     needs: Option<u32>,
     /// For each warp, the tick before which its accesses are ordered before the barrier's end.
     joined: [u32; WARPS],
-    /// The combined predicates: and, or, count.
+    /// The predicates of the threads, combined by and, by or, and by counting.
     all: bool,
     any: bool,
     count: u64,
@@ -57,7 +58,7 @@ impl Order {
         self.known.fill([0; WARPS]);
     }
 
-    /// Orders all earlier accesses of a warp's threads before its later ones.
+    /// Orders all earlier accesses of a warp's threads before all later accesses of the warp.
     pub fn synchronise_warp(&mut self, warp: u32) {
         self.tick += 1;
         self.known[warp as usize][warp as usize] = self.tick;
@@ -73,8 +74,9 @@ impl Barriers {
         self.all.fill(Barrier::default());
     }
 
-    /// Records that a warp reaches a barrier. `values` are the lanes of which and for which a
-    /// predicate holds. Returns the result if the barrier is complete.
+    /// Records that a warp reaches a barrier. `values` are two masks: the lanes that reach the
+    /// barrier, and the lanes for which the predicate holds. Returns the result if the barrier is
+    /// complete.
     pub fn arrive(
         &mut self,
         number: u32,

@@ -1,4 +1,5 @@
-//! Executes a block: its warps, one after the other, until each waits or ends.
+//! Executes a block: executes the warps in turn, each warp until it waits, ends, or its turn is
+//! over.
 
 use super::access::{self, Place, Reach, Stop};
 use super::barrier::{Barriers, Complete, Order};
@@ -12,7 +13,7 @@ use crate::memory::Session;
 use crate::shadow::Page;
 use crate::works::{Work, Works};
 
-/// Everything that the blocks of a launch share.
+/// The data that all blocks of a launch share.
 pub struct Grid<'a> {
     pub code: &'a Code,
     pub session: &'a Session<'a>,
@@ -20,9 +21,9 @@ pub struct Grid<'a> {
     pub reserved_shared: u32,
     pub local_bytes: u32,
     pub most_steps: u64,
-    /// A seed from which errors of approximations are drawn.
+    /// A seed from which the interpreter draws the errors of approximations.
     pub approximations: Option<u64>,
-    /// The block's position, with `block` and `linear` to be set for each block.
+    /// The position of a block. The worker sets `block` and `linear` for each block.
     pub position: Position,
 }
 
@@ -59,15 +60,15 @@ pub struct BlockFault {
 /// The consequence of a step for its warp.
 enum Next {
     Continue,
-    /// Lets other warps execute.
+    /// The warp pauses, so that other warps execute.
     Pause,
 }
 
-/// Instructions that a warp executes before other warps get their turn, so that a warp may wait for
-/// another one in a loop.
+/// Number of instructions that a warp executes in one turn. Other warps execute after the turn, so
+/// that a warp can wait in a loop for another warp.
 const TURN: u32 = 1 << 14;
 
-/// Returns the memory that a warp reaches, without borrowing the warps.
+/// Returns the memory that a warp can access, without borrowing the warps.
 macro_rules! reach {
     ($worker:ident, $number:ident) => {
         reach!($worker, $number, $worker.order)
@@ -138,7 +139,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Checks that no warp waits when none can continue.
+    /// Returns a fault if a warp still waits at a barrier when no warp can continue.
     fn ended(&self) -> Result<(), BlockFault> {
         let waiting = self.warps.iter().enumerate().find_map(|(number, warp)| match warp.state {
             State::AtBarrier(barrier) => Some((number, barrier)),
@@ -206,8 +207,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Executes an instruction that affects more than registers. `active` are the lanes at this
-    /// place, and `mask` those whose guard holds.
+    /// Executes an instruction that affects more than registers. `active` are the lanes that are at
+    /// this instruction, and `mask` are the active lanes whose guard holds.
     fn step(&mut self, number: usize, step: &Step, active: u32, mask: u32) -> Result<Next, Stop> {
         let warp = &mut self.warps[number];
         let last = warp.frames.len() - 1;
@@ -348,7 +349,8 @@ impl<'a> Worker<'a> {
         Ok(if barrier.waits { Next::Pause } else { Next::Continue })
     }
 
-    /// Continues the warps that wait at a barrier, and writes the result of its reduction.
+    /// Continues the warps that wait at a barrier, and writes the result of the barrier's
+    /// reduction.
     fn release(&mut self, complete: &Complete) {
         let code = self.grid.code;
         for (_, warp) in (0..).zip(&mut self.warps).filter(|(number, _)| complete.waiting >> number & 1 == 1) {
@@ -394,7 +396,8 @@ fn check_divisor(warp: &Warp, operands: &Operands, mask: u32) -> Result<(), Stop
     }
 }
 
-/// Divides the lanes by their targets. Lanes whose guard does not hold continue after the branch.
+/// Groups the lanes of an indexed branch by their targets. Lanes whose guard does not hold continue
+/// after the branch.
 fn branch_indexed(warp: &Warp, index: u32, targets: &[u32], active: u32, mask: u32) -> Result<Vec<(u32, u32)>, Stop> {
     let indices = warp.registers.get(index);
     let mut parts: Vec<(u32, u32)> = Vec::new();

@@ -1,6 +1,6 @@
-//! Copies from global to shared memory that proceed while the thread continues. The bytes move when
-//! the thread waits. Before, the target's bytes count as never written, so that an early read is a
-//! fault.
+//! Copies from global to shared memory that proceed while the thread continues. The interpreter
+//! moves the bytes when the thread waits for the copy. Until then, the target's bytes count as
+//! never written, so that an early read is a fault.
 
 use super::access::{Reach, Stop, addresses};
 use super::pending::Copy;
@@ -9,7 +9,7 @@ use crate::code::{AsyncCopy, CopyStep, LANES};
 use crate::fault::{FaultKind, Space};
 use crate::shadow::Page;
 
-/// Executes a step of copies.
+/// Executes a step of asynchronous copies.
 pub fn step(warp: &mut Warp, step: &CopyStep, mask: u32, reach: &mut Reach) -> Result<(), Stop> {
     match step {
         CopyStep::Start(copy) => start(warp, copy, mask, reach),
@@ -58,8 +58,8 @@ fn finish(copies: Vec<Copy>, reach: &mut Reach) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Reads the bytes of a copy from global memory. They are read at the start and at the end, as
-/// other threads must not write them meanwhile.
+/// Reads the bytes of a copy from global memory. The interpreter reads the source at the start and
+/// at the end of a copy, because other threads must not write the source in between.
 fn read_source(copy: &Copy, reach: &mut Reach) -> Result<Vec<u8>, FaultKind> {
     let mut bytes = vec![0; copy.bytes as usize];
     reach.read_global(copy.lane, copy.from, &mut bytes[..copy.read as usize], copy.site)?;

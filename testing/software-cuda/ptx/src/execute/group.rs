@@ -1,5 +1,5 @@
-//! Products of matrices by a group of four warps. Each warp computes its 16 of the 64 rows when it
-//! executes the instruction.
+//! Products of matrices by a group of four warps. Each warp computes 16 of the 64 rows of the
+//! product when it executes the instruction.
 
 use super::access::{Reach, Stop};
 use super::matrix::{gathered, value};
@@ -11,7 +11,8 @@ use crate::numbers::{F32, Float};
 
 /// Rows of the product that a warp computes.
 const ROWS: usize = 16;
-/// Lines of a square of a matrix in shared memory, and bytes of a line.
+/// A matrix in shared memory consists of squares. Number of lines of a square, and number of bytes
+/// of a line of a square.
 const LINES: usize = 8;
 const LINE_BYTES: usize = 16;
 
@@ -52,7 +53,8 @@ struct Tile {
     is_transposed: bool,
 }
 
-/// Reads lines of a matrix from shared memory, each with all its steps.
+/// Reads lines of a matrix from shared memory, with all elements of each line along the contracted
+/// dimension.
 fn tile(tile: &Tile, first: usize, lines: usize, steps: usize, reach: &mut Reach) -> Result<Vec<f64>, Stop> {
     let Tile { place, element, is_transposed } = tile;
     let bytes = element.bits() / 8;

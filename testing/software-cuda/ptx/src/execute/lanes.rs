@@ -5,8 +5,9 @@ use super::warp::Warp;
 use crate::code::{Guard, LANES, Match, Shuffle, ShuffleMode, Vote, VoteBy, each_lane};
 use crate::fault::FaultKind;
 
-/// Checks that the lanes that a mask names are those that execute, and returns the mask. Every lane
-/// names itself and lanes that execute the same instruction or have ended.
+/// Checks the mask of lanes that an instruction states, and returns the mask. All executing lanes
+/// must state the same mask. The mask must contain the executing lane itself; every other lane in
+/// the mask must execute the same instruction or have ended.
 pub fn members(warp: &Warp, register: u32, mask: u32, name: &str) -> Result<u32, Stop> {
     let values = warp.registers.get(register);
     let first = mask.trailing_zeros() as usize % LANES;
@@ -33,7 +34,8 @@ fn holds(warp: &Warp, guard: Guard) -> u32 {
     if guard.is_negated { !predicate } else { predicate }
 }
 
-/// Executes `shfl.sync`. Returns an error if a lane reads from a lane that does not execute it.
+/// Executes `shfl.sync`. Returns an error if a lane reads from a lane that does not execute the
+/// instruction.
 pub fn shuffle(warp: &mut Warp, shuffle: &Shuffle, mask: u32) -> Result<(), Stop> {
     members(warp, shuffle.members, mask, "shfl")?;
     let value = *warp.registers.get(shuffle.value);

@@ -39,9 +39,10 @@ pub fn value(bits: u64, element: Element) -> f64 {
     }
 }
 
-/// Reads a matrix from the registers of a warp. A lane has elements that are adjacent along the
-/// contracted dimension. `across` is the number of rows of the left operand or of columns of the
-/// right one; the result has the elements of a row or a column together.
+/// Reads a matrix from the registers of a warp. A register of a lane contains elements that are
+/// adjacent along the contracted dimension. `across` is the number of rows of the left operand, or
+/// of columns of the right operand. In the result, the elements of each row of the left operand, or
+/// of each column of the right operand, are contiguous.
 pub fn gathered(registers: &[Lanes], element: Element, across: usize, steps: usize) -> Vec<f64> {
     let register_bits = if element == Element::F64 { 64 } else { 32 };
     let in_register = register_bits / element.bits();
@@ -119,7 +120,7 @@ struct Moved<'m> {
 /// Bytes of a row of a matrix of 8 by 8 elements of 16 bits.
 const ROW: usize = 16;
 
-/// Returns the address of a row of a matrix, which the lane with this number has.
+/// Returns the address of a row of a matrix, and the lane whose register contains this address.
 fn row_address(warp: &Warp, at: &Moved, matrix: usize, row: usize) -> Result<(usize, u64), Stop> {
     let lane = matrix * 8 + row;
     let mut address = addresses(warp, at.access)[lane % LANES];

@@ -8,25 +8,26 @@ use crate::code::{LANES, each_lane};
 #[derive(Clone, Debug, Default)]
 pub struct Copies {
     all: Vec<Copy>,
-    /// For each lane, its number of groups.
+    /// For each lane, the number of groups that the lane has made.
     groups: [u32; LANES],
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Copy {
     pub lane: usize,
-    /// The number of the copy's group of this lane. `None` before the group is made.
+    /// The number of the group that contains the copy. Each lane counts its own groups. `None`
+    /// until the lane makes the group.
     pub group: Option<u32>,
     pub to: u64,
     pub from: u64,
     pub bytes: u64,
-    /// Bytes to read; zeros follow.
+    /// Number of bytes to read. The copy fills the rest of the target with zeros.
     pub read: u64,
     pub site: u32,
 }
 
 impl Copies {
-    /// Returns a lane of a mask that has not waited for a copy.
+    /// Returns a lane of a mask that has not waited for one of its copies, if there is such a lane.
     pub fn pending(&self, mask: u32) -> Option<usize> {
         self.all.iter().map(|copy| copy.lane).find(|lane| mask >> lane & 1 == 1)
     }
@@ -35,7 +36,7 @@ impl Copies {
         self.all.push(copy);
     }
 
-    /// Makes a group of each lane's copies that have none.
+    /// For each lane of a mask, makes a group of the lane's copies that belong to no group yet.
     pub fn commit(&mut self, mask: u32) {
         let Copies { all, groups } = self;
         for copy in all.iter_mut().filter(|copy| mask >> copy.lane & 1 == 1) {
@@ -44,8 +45,8 @@ impl Copies {
         each_lane(mask, |lane| groups[lane] += 1);
     }
 
-    /// Removes and returns the copies that are complete when each lane has at most a number of
-    /// groups that are not.
+    /// Waits until each lane of a mask has at most `most` incomplete groups. Removes and returns
+    /// the copies that this wait completes.
     pub fn wait(&mut self, mask: u32, most: u32) -> Vec<Copy> {
         self.completed(mask, |copy, groups| copy.group.is_some_and(|group| group + most < groups))
     }
@@ -65,19 +66,20 @@ impl Copies {
     }
 }
 
-/// Products of a group of warps that may still access registers.
+/// Matrix products of a group of warps that may still access registers.
 #[derive(Clone, Debug, Default)]
 pub struct Flights {
     /// Registers of products that belong to no group yet.
     open: Vec<u32>,
     /// Registers of the products of each group, the oldest first.
     groups: VecDeque<Vec<u32>>,
-    /// Whether registers were fenced since other instructions wrote them.
+    /// Whether the warp has executed a fence since another instruction wrote one of the registers.
     is_fenced: bool,
 }
 
 impl Flights {
-    /// Records an access by another instruction. Returns whether a product may access the register.
+    /// Records an access by another instruction. Returns whether an incomplete product may still
+    /// access the register.
     pub fn touch(&mut self, register: u32, is_written: bool) -> bool {
         self.is_fenced &= !is_written;
         self.open.contains(&register) || self.groups.iter().any(|group| group.contains(&register))
@@ -87,7 +89,8 @@ impl Flights {
         self.is_fenced = true;
     }
 
-    /// Starts a product. Returns whether its registers are fenced.
+    /// Starts a product. Returns whether a fence separates the product from earlier writes of its
+    /// registers.
     pub fn start(&mut self, registers: Vec<u32>) -> bool {
         self.open.extend(registers);
         self.is_fenced
@@ -97,7 +100,7 @@ impl Flights {
         self.groups.push_back(std::mem::take(&mut self.open));
     }
 
-    /// Waits until at most a number of groups are not complete.
+    /// Waits until at most `most` groups are incomplete.
     pub fn wait(&mut self, most: u32) {
         while self.groups.len() > most as usize {
             self.groups.pop_front();

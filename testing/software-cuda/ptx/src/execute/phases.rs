@@ -1,6 +1,6 @@
-//! Barriers in shared memory whose phases complete by arrivals and by transferred bytes, and the
-//! bulk copies that they count. The bytes of a copy to shared memory move when a thread tests the
-//! barrier. Before, they count as never written.
+//! Barriers in shared memory whose phases complete by arrivals and by transferred bytes, and bulk
+//! copies, whose bytes the barriers count. The interpreter moves the bytes of a bulk copy to shared
+//! memory when a thread tests the barrier. Until then, the target's bytes count as never written.
 
 use std::collections::HashMap;
 
@@ -24,11 +24,13 @@ struct Phase {
     count: u64,
     /// Arrivals that the current phase still needs.
     pending: u64,
-    /// Bytes that the current phase still expects. Negative if they were transferred before.
+    /// Bytes that the current phase still expects. The number is negative if a copy transferred
+    /// bytes before a thread announced them.
     bytes: i64,
     /// Number of complete phases.
     complete: u64,
-    /// Accesses that are ordered before the end of the current phase, and of the complete ones.
+    /// For each warp, the tick before which its accesses are ordered before the end of the current
+    /// phase, and before the end of the last complete phase.
     joined: [u32; WARPS],
     ordered: [u32; WARPS],
 }
@@ -69,7 +71,7 @@ impl Phase {
         Ok(())
     }
 
-    /// Completes the phase if it needs no more.
+    /// Completes the phase if it needs no more arrivals and no more bytes.
     fn finish(&mut self) {
         if self.pending == 0 && self.bytes == 0 {
             self.complete += 1;
@@ -106,7 +108,8 @@ impl Phases {
     }
 }
 
-/// Executes a step for the lanes of a mask. Returns whether a lane waits.
+/// Executes a step of a barrier or of a bulk copy for the lanes of a mask. Returns whether a lane
+/// waits.
 pub fn step(
     phases: &mut Phases,
     warp: &mut Warp,
@@ -128,7 +131,7 @@ fn barrier(warp: &Warp, place: &Access, lane: usize) -> Result<u64, FaultKind> {
     Ok(if place.space.is_none() { address.wrapping_sub(SHARED_WINDOW) } else { address })
 }
 
-/// Returns the address of a lane's access.
+/// Returns the address of a lane's access. Fails if the address is not aligned.
 fn aligned(warp: &Warp, access: &Access, lane: usize) -> Result<u64, FaultKind> {
     let (address, alignment) = (addresses(warp, access)[lane], u64::from(access.bytes));
     if address.is_multiple_of(alignment) {

@@ -3,7 +3,7 @@
 use crate::code::{Lanes, each_lane};
 use crate::counts::Traffic;
 
-/// Bytes that global memory moves at least.
+/// Smallest number of bytes that global memory moves at once.
 const SECTOR: u64 = 32;
 const BANKS: u64 = 32;
 
@@ -36,8 +36,8 @@ pub fn count_global(traffic: &mut Traffic, addresses: &Lanes, mask: u32, bytes: 
     traffic.perfect_sectors += touched.div_ceil(SECTOR);
 }
 
-/// Returns how many turns beyond one each the parts of an access to shared memory need. A part has
-/// at most 128 bytes.
+/// Returns the turns that the banks of shared memory need in addition to one turn for each part of
+/// an access. A part has at most 128 bytes.
 pub fn bank_conflicts(addresses: &Lanes, mask: u32, bytes: u64) -> u64 {
     let lanes_of_part = (BANKS * 4 / bytes.max(4)) as usize;
     let mut turns = 0;

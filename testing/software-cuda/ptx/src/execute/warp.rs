@@ -9,13 +9,14 @@ use crate::numbers::integer::{mask, signed};
 pub struct Frame {
     pub pc: u32,
     pub mask: u32,
-    /// Where the threads meet others that wait in the frame below. [`NOWHERE`] if they do not.
+    /// The instruction at which these threads meet the threads that wait in the frame below.
+    /// [`NOWHERE`] if they never meet.
     pub meets: u32,
 }
 
 pub const NOWHERE: u32 = u32::MAX;
 
-/// Why a warp does not execute.
+/// Whether a warp can execute, waits at a barrier, or has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Ready,
@@ -39,12 +40,13 @@ pub struct Warp {
     pub copies: Copies,
     /// Products of groups that the warp has not waited for.
     pub flights: Flights,
-    /// Local memory, one thread after the other, and whether a byte was written.
+    /// Local memory of all threads, one thread after the other; and for each byte, whether a thread
+    /// has written it.
     pub local: Vec<u8>,
     pub local_written: Vec<bool>,
 }
 
-/// The place and the sizes that the special registers of a block state.
+/// The position of a block, and the sizes that special registers contain.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
     pub block: [u32; 3],
@@ -62,7 +64,7 @@ impl Position {
         self.threads.iter().product()
     }
 
-    /// Returns the index of a thread in each direction.
+    /// Returns the index of a thread in each dimension of the block.
     pub fn thread(&self, number: u32) -> [u32; 3] {
         let [x, y, _] = self.threads;
         [number % x, number / x % y, number / x / y]
@@ -157,7 +159,8 @@ impl Warp {
         self.frames.retain(|frame| frame.mask != 0);
     }
 
-    /// Continues the threads of the last frame at one of two instructions.
+    /// Executes a branch for the threads of the last frame: the threads in `takes` continue at
+    /// `target`, and the other threads at the next instruction.
     pub fn branch(&mut self, target: u32, takes: u32, meets: u32) {
         let last = self.frames.len() - 1;
         let frame = &mut self.frames[last];
@@ -174,7 +177,7 @@ impl Warp {
         self.part(&[(next, stays), (target, takes)], meets);
     }
 
-    /// Divides the threads of the last frame.
+    /// Divides the threads of the last frame into parts that continue at different instructions.
     pub fn part(&mut self, parts: &[(u32, u32)], meets: u32) {
         let last = self.frames.len() - 1;
         let frame = &mut self.frames[last];
@@ -188,13 +191,14 @@ impl Warp {
     }
 }
 
-/// Returns a parameter's value. The decoder checks that the parameters have these bytes.
+/// Returns a parameter's value. The decoder has checked that the parameters contain all bytes of
+/// the value.
 fn parameter(parameters: &[u8], offset: usize, bytes: usize, signed_bits: Option<u32>) -> u64 {
     let bytes = parameters.get(offset..offset + bytes).unwrap_or_default();
     extended(bytes, signed_bits)
 }
 
-/// Returns the value of bytes, extended by the sign to a number of bits, or by zeros.
+/// Returns the value of bytes, extended with its sign to `signed_bits` bits, or with zeros.
 #[inline(always)]
 pub fn extended(bytes: &[u8], signed_bits: Option<u32>) -> u64 {
     let value = match *bytes {

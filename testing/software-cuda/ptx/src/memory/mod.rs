@@ -1,4 +1,4 @@
-//! The memory of a device: allocations, their bytes, and a shadow that knows the accesses.
+//! The memory of a device: allocations, their bytes, and a shadow that records the accesses.
 
 mod session;
 mod space;
@@ -31,7 +31,7 @@ pub struct OutOfMemory {
 
 /// Bytes that a copy on the device moves at a time.
 const COPIED_AT_ONCE: u64 = 1 << 20;
-/// Bytes that a copy moves at a time where some bytes were never written.
+/// Bytes that a copy moves at a time in a part of the memory where some bytes were never written.
 const SCATTERED: u64 = 4;
 
 impl Memory {
@@ -46,8 +46,9 @@ impl Memory {
         self.reserve(bytes, alignment, NO_WORK)
     }
 
-    /// Allocates memory that only work may access that is ordered after a later call of
-    /// [`Memory::complete_allocation`]. The alignment is a power of two. Returns the address.
+    /// Allocates memory. Only work that is ordered after a later call of
+    /// [`Memory::complete_allocation`] may access the memory. The alignment is a power of two.
+    /// Returns the address.
     pub fn allocate_asynchronously(&self, bytes: u64, alignment: u64) -> Result<u64, OutOfMemory> {
         self.reserve(bytes, alignment, FUTURE_WORK)
     }
@@ -71,7 +72,7 @@ impl Memory {
     }
 
     /// Frees an allocation. Fails if the address is not the start of a live allocation, or if an
-    /// access to it is not ordered before the free.
+    /// access to the allocation is not ordered before the free.
     pub fn free(&self, address: u64, when: &Stamp) -> Result<(), Fault> {
         let work = self.works.begin(when);
         let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +100,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Exchanges a lock for writing for one for reading.
+    /// Replaces a lock for writing by a lock for reading.
     fn addresses<'m>(
         &'m self,
         writing: std::sync::RwLockWriteGuard<'m, Addresses>,
@@ -117,7 +118,7 @@ impl Memory {
         Ok(address)
     }
 
-    /// Frees memory that only the driver names, when no work uses it any more: the variables of a
+    /// Frees memory of the driver's own objects that no work uses any more: the variables of a
     /// module, or the value of a condition.
     pub fn release(&self, address: u64) {
         let mut addresses = self.addresses.write().unwrap_or_else(PoisonError::into_inner);
@@ -130,7 +131,7 @@ impl Memory {
         Session::new(self.addresses.read().unwrap_or_else(PoisonError::into_inner), work)
     }
 
-    /// Copies bytes from the device to the host. Bytes that were never written are a fault.
+    /// Copies bytes from the device to the host. Returns a fault if a byte was never written.
     pub fn read(&self, address: u64, bytes: &mut [u8], when: &Stamp) -> Result<(), Fault> {
         read(&self.begin(when), address, bytes).map_err(Fault::of_driver)
     }
@@ -175,12 +176,12 @@ impl Memory {
         self.capacity
     }
 
-    /// Returns the bytes of all live allocations.
+    /// Returns the total size of all live allocations in bytes.
     pub fn used(&self) -> u64 {
         self.addresses.read().unwrap_or_else(PoisonError::into_inner).used
     }
 
-    /// Returns the largest number of bytes that were allocated at a time.
+    /// Returns the largest number of bytes that were allocated at the same time.
     pub fn most_used(&self) -> u64 {
         self.addresses.read().unwrap_or_else(PoisonError::into_inner).most_used
     }

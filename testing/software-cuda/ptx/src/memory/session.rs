@@ -8,14 +8,15 @@ use crate::fault::{FaultKind, Space};
 use crate::shadow::{Actor, Conflict, Page, PageConflict, WARPS};
 use crate::works::{NO_WORK, OnStream, Work};
 
-/// Access by one piece of work. No allocation is added or freed meanwhile.
+/// Access to the memory by one piece of work. While a session exists, no thread adds or frees an
+/// allocation.
 #[derive(Debug)]
 pub struct Session<'m> {
     addresses: RwLockReadGuard<'m, Addresses>,
     pub work: Work,
 }
 
-/// A page of global memory, which no other thread accesses meanwhile.
+/// A locked page of global memory. No other thread accesses the page while it is locked.
 pub struct LockedPage<'s> {
     guard: MutexGuard<'s, Option<Box<Page>>>,
     /// Address of the page's first byte.
@@ -23,7 +24,7 @@ pub struct LockedPage<'s> {
     bytes: usize,
 }
 
-/// The ticks of threads of the driver's own work, which has a single thread.
+/// The ticks for the driver's own work, which has a single thread.
 const NO_TICKS: [u32; WARPS] = [0; WARPS];
 
 impl<'m> Session<'m> {
@@ -31,7 +32,7 @@ impl<'m> Session<'m> {
         Session { addresses, work }
     }
 
-    /// Returns the thread that makes the accesses of copies and fills.
+    /// Returns the actor for the accesses of copies and fills.
     pub fn actor(&self) -> Actor<'_> {
         Actor {
             work: &self.work,
@@ -52,8 +53,8 @@ impl<'m> Session<'m> {
         if may { Ok(()) } else { Err(not_yet_allocated(&self.work, by, address, bytes)) }
     }
 
-    /// Locks the page with a range of bytes, which an aligned access does not leave. `hint` is the
-    /// number of the allocation of a previous access.
+    /// Locks the page that contains a range of bytes. An aligned access lies in one page. `hint` is
+    /// the number of the allocation that a previous access used.
     #[inline]
     pub fn page(&self, address: u64, bytes: u64, hint: &mut usize) -> Result<LockedPage<'_>, FaultKind> {
         let allocation = self.addresses.find(address, bytes, hint)?;
@@ -66,8 +67,8 @@ impl<'m> Session<'m> {
         }
     }
 
-    /// Applies a function to the pages of a range of bytes. The function gets a page, the range in
-    /// the page, and the range's place in all bytes.
+    /// Applies a function to the pages of a range of bytes. The function receives a page, the part
+    /// of the range in this page, and the offset of this part in the whole range.
     pub fn each_page(
         &self,
         address: u64,
@@ -117,7 +118,8 @@ impl<'m> Session<'m> {
     }
 }
 
-/// Returns the fault of a work that is not ordered after the allocation of its memory.
+/// Returns the fault of work that accesses memory but is not ordered after the allocation of this
+/// memory.
 pub fn not_yet_allocated(work: &Work, allocated_by: u32, address: u64, bytes: u64) -> FaultKind {
     let OnStream { stream, position } = work.on_stream();
     let by = match work.unordered(allocated_by) {
@@ -127,7 +129,7 @@ pub fn not_yet_allocated(work: &Work, allocated_by: u32, address: u64, bytes: u6
     FaultKind::NotYetAllocated { address, bytes, stream, position, by }
 }
 
-/// Locks a page, and creates it if this is its first access.
+/// Locks a page. [`LockedPage::page`] creates the page at the first access.
 fn locked(allocation: &Allocation, number: usize) -> LockedPage<'_> {
     let guard = allocation.pages[number].lock().unwrap_or_else(PoisonError::into_inner);
     let start = allocation.address + number as u64 * PAGE;
@@ -140,7 +142,8 @@ impl LockedPage<'_> {
         self.guard.get_or_insert_with(|| Box::new(Page::new(bytes)))
     }
 
-    /// Returns the place of a range in the page, or `None` if the page does not contain the range.
+    /// Returns the offset of a range of bytes in the page, or `None` if the page does not contain
+    /// the range.
     #[inline]
     pub fn offset(&self, address: u64, bytes: u64) -> Option<usize> {
         let offset = address.wrapping_sub(self.start);
@@ -148,7 +151,7 @@ impl LockedPage<'_> {
         is_inside.then_some(offset as usize)
     }
 
-    /// Returns the address of the first byte.
+    /// Returns the address of the page's first byte.
     pub fn start(&self) -> u64 {
         self.start
     }

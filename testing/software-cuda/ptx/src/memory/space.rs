@@ -19,7 +19,7 @@ const ALIGNMENT: u64 = 256;
 /// All allocations, live or freed.
 #[derive(Debug)]
 pub struct Addresses {
-    /// In the order of their addresses.
+    /// The allocations in the order of their addresses.
     allocations: Vec<Allocation>,
     next: u64,
     pub used: u64,
@@ -67,7 +67,7 @@ impl Addresses {
     }
 
     /// Returns the live allocation that contains a range. `hint` is the number of the allocation
-    /// that was found last.
+    /// that the previous search found.
     #[inline]
     pub fn find(&self, address: u64, bytes: u64, hint: &mut usize) -> Result<&Allocation, FaultKind> {
         if let Some(allocation) = self.allocations.get(*hint).filter(|it| it.contains(address, bytes)) {
@@ -95,7 +95,8 @@ impl Addresses {
         Some(pages)
     }
 
-    /// Returns the live allocation that contains an address. Empty allocations contain their start.
+    /// Returns the live allocation that contains an address. An empty allocation contains the
+    /// address of its start.
     pub fn around(&self, address: u64) -> Option<&Allocation> {
         let allocation = &self.allocations[self.number(address)?];
         (!allocation.is_freed && address - allocation.address < allocation.bytes.max(1)).then_some(allocation)

@@ -1,4 +1,5 @@
-//! Arithmetic on doubles with directed roundings, on integers. The processor rounds to nearest.
+//! Arithmetic on doubles with directed roundings. The functions compute with integers, because the
+//! processor's arithmetic on doubles rounds to nearest.
 
 use super::format::Rounding;
 
@@ -6,7 +7,8 @@ use super::format::Rounding;
 const BITS: i32 = 53;
 const LEAST: i32 = -1074;
 
-/// A number: the mantissa times a power of two. More bits follow below if the number is cut off.
+/// A number: the mantissa times two to the power of the exponent. If `is_cut` is true, the exact
+/// number has more bits below the mantissa.
 #[derive(Clone, Copy, Debug)]
 struct Exact {
     is_negative: bool,
@@ -16,7 +18,7 @@ struct Exact {
 }
 
 impl Exact {
-    /// Returns the number of a finite double.
+    /// Returns the exact number that a finite double represents.
     fn of(value: f64) -> Exact {
         let bits = value.to_bits();
         let (field, fraction) = (bits >> 52 & 0x7ff, u128::from(bits & ((1 << 52) - 1)));
@@ -27,12 +29,13 @@ impl Exact {
         Exact { is_negative: bits >> 63 == 1, mantissa, exponent, is_cut: false }
     }
 
-    /// Returns the exponent of the highest bit.
+    /// Returns the exponent of the mantissa's highest bit.
     fn top(&self) -> i32 {
         self.exponent + 127 - self.mantissa.leading_zeros() as i32
     }
 
-    /// Moves the highest bit to a place without a change of the number. The bit is lower before.
+    /// Shifts the mantissa to the left until its highest bit is at `place`, without a change of the
+    /// number. Before the shift, the highest bit must not be above `place`.
     fn raised(mut self, place: i32) -> Exact {
         let up = place - (127 - self.mantissa.leading_zeros() as i32);
         self.mantissa <<= up;
@@ -40,7 +43,7 @@ impl Exact {
         self
     }
 
-    /// Makes the exponent larger, which may cut bits off.
+    /// Increases the exponent, which may cut off low bits of the mantissa.
     fn with_exponent(mut self, exponent: i32) -> Exact {
         let down = (exponent - self.exponent).cast_unsigned();
         let kept = self.mantissa.checked_shr(down).unwrap_or(0);
@@ -54,8 +57,8 @@ impl Exact {
         Exact { is_negative, mantissa, exponent, is_cut: false }
     }
 
-    /// Returns the sum of numbers that are not cut off. An exact zero is negative if both numbers
-    /// are, or if their signs differ and the rounding is downward.
+    /// Returns the sum of numbers that are not cut off. A sum of exactly zero is negative if both
+    /// numbers are negative, or if their signs differ and the rounding is downward.
     fn sum(self, other: Exact, rounding: Rounding) -> Exact {
         let is_negative = match (self.is_negative, other.is_negative) {
             (a, b) if a == b => a,
@@ -121,7 +124,8 @@ impl Exact {
     }
 }
 
-/// Applies a function to finite numbers. Others have results that no rounding changes.
+/// Applies the function `exact` to finite numbers. If a number is infinite or NaN, applies the
+/// function `usual`, because no rounding changes the result in this case.
 fn of_finite<const N: usize>(
     bits: [u64; N],
     usual: impl FnOnce([f64; N]) -> f64,
@@ -170,7 +174,7 @@ pub fn div_double(a: u64, b: u64, rounding: Rounding) -> u64 {
     )
 }
 
-/// Takes the root of a double.
+/// Returns the square root of a double.
 pub fn sqrt_double(a: u64, rounding: Rounding) -> u64 {
     of_finite(
         [a],

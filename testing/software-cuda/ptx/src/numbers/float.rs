@@ -98,7 +98,8 @@ pub fn flush<T: Float>(bits: u64) -> u64 {
 }
 
 /// Rounds an inexact `f64` so that a second rounding, to 32 bits or fewer, is right. The `error` is
-/// the part that the first rounding dropped. If it is not zero, the last bit becomes odd.
+/// the part that the first rounding dropped. If the `error` is not zero, the last bit of the result
+/// is one.
 fn odd(value: f64, error: f64) -> f64 {
     if error == 0.0 || !error.is_finite() || !value.is_finite() || value.to_bits() & 1 == 1 {
         return value;
@@ -158,7 +159,7 @@ pub fn div_single(a: u64, b: u64, rounding: Rounding) -> u64 {
     single(odd(quotient, error), rounding)
 }
 
-/// Takes the root of a single with a directed rounding.
+/// Returns the square root of a single with a directed rounding.
 pub fn sqrt_single(a: u64, rounding: Rounding) -> u64 {
     let a = F32::decode(a);
     let root = a.sqrt();

@@ -2,7 +2,7 @@
 
 use super::integer::{mask, signed};
 
-/// A way to round.
+/// A rounding mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// To the nearest, ties to even.
@@ -19,8 +19,8 @@ pub enum Rounding {
 pub struct Format {
     pub exponent_bits: u32,
     pub fraction_bits: u32,
-    /// Whether the largest exponent has infinities. Otherwise it has numbers, and only the largest
-    /// fraction, if at all, is no number.
+    /// Whether the largest exponent has infinities. Without infinities, the largest exponent has
+    /// numbers, and only its largest fraction may stand for NaN.
     pub has_infinity: bool,
     /// Bits of the NaN that operations return, without sign.
     pub nan: u32,
@@ -77,9 +77,9 @@ fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// Rounds a number to a format. Numbers beyond the largest become infinity, or with `saturates`, or
-/// if the format has no infinity, the largest number; directed roundings toward zero return the
-/// largest number, too.
+/// Rounds a number to a format. A number beyond the largest number of the format becomes infinity.
+/// Such a number becomes the format's largest number instead if `saturates` is true, if the format
+/// has no infinity, or if a directed rounding is toward zero.
 pub fn encode(value: f64, format: Format, rounding: Rounding, saturates: bool) -> u32 {
     if value.is_nan() {
         return format.nan;
@@ -141,8 +141,8 @@ pub fn encode(value: f64, format: Format, rounding: Rounding, saturates: bool) -
     sign | result as u32
 }
 
-/// Rounds to an integer and clamps it to a type's range. NaN becomes 0, or for 64 bits the largest
-/// power of two.
+/// Rounds a number to an integer, and clamps the integer to the range of a type. NaN becomes `nan`,
+/// for which the caller passes 0 or the type's largest power of two.
 pub fn to_integer(value: f64, rounding: Rounding, bits: u32, is_signed: bool, nan: u64) -> u64 {
     if value.is_nan() {
         return nan;

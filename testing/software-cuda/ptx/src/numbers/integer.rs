@@ -7,7 +7,7 @@ pub const fn mask(bits: u32) -> u64 {
     if bits == 0 { 0 } else { u64::MAX >> (64 - bits) }
 }
 
-/// Returns the runs of ones of a mask.
+/// Returns the ranges of adjacent ones in a mask.
 pub fn runs(mut mask: u64) -> impl Iterator<Item = std::ops::Range<usize>> {
     std::iter::from_fn(move || {
         let start = mask.trailing_zeros();
@@ -143,7 +143,7 @@ pub fn shr<const B: u32, const S: bool>(a: u64, amount: u64) -> u64 {
     }
 }
 
-/// Returns the sum of `c` and the distance of `a` and `b`.
+/// Returns the sum of `c` and the absolute difference of `a` and `b`.
 pub fn sad<const B: u32, const S: bool>(a: u64, b: u64, c: u64) -> u64 {
     let (low, high) = (min::<B, S>(a, b), max::<B, S>(a, b));
     c.wrapping_add(high.wrapping_sub(low)) & mask(B)
@@ -154,8 +154,9 @@ pub fn clz<const B: u32>(a: u64) -> u64 {
     u64::from(a.leading_zeros() - (64 - B))
 }
 
-/// Returns the position of the highest bit that differs from the sign, or the number of places to
-/// shift it to the top. All ones if there is none.
+/// Returns the position of the highest bit that differs from the sign. With `SHIFT`, returns the
+/// number of places by which a shift moves this bit to the top. Returns 32 ones if there is no such
+/// bit.
 pub fn bfind<const B: u32, const S: bool, const SHIFT: bool>(a: u64) -> u64 {
     let magnitude = if S && signed(a, B) < 0 { !a & mask(B) } else { a };
     if magnitude == 0 {
@@ -179,7 +180,7 @@ pub fn bfe<const B: u32, const S: bool>(a: u64, position: u64, length: u64) -> u
     field & mask(available) | sign & !mask(available) & mask(B)
 }
 
-/// Replaces `length` bits of `b` from a position by the lowest bits of `a`.
+/// Replaces `length` bits of `b`, from a position on, by the lowest bits of `a`.
 pub fn bfi<const B: u32>(a: u64, b: u64, position: u64, length: u64) -> u64 {
     let (position, length) = ((position & 0xff) as u32, (length & 0xff) as u32);
     if position >= B || length == 0 {
@@ -189,13 +190,13 @@ pub fn bfi<const B: u32>(a: u64, b: u64, position: u64, length: u64) -> u64 {
     b & !field | a << position & field
 }
 
-/// Returns ones from a position on.
+/// Returns a mask of `length` ones from a position on.
 pub fn bmsk<const CLAMP: bool>(position: u64, length: u64) -> u64 {
     let (position, length) = if CLAMP { (position, length) } else { (position & 31, length & 31) };
     if position >= 32 { 0 } else { mask(length.min(32) as u32) << position & mask(32) }
 }
 
-/// Extends the lowest bits of `a`.
+/// Extends the lowest `bits` bits of `a` by the sign or by zeros.
 pub fn szext<const S: bool, const CLAMP: bool>(a: u64, bits: u64) -> u64 {
     let bits = if CLAMP { bits.min(32) as u32 } else { (bits & 31) as u32 };
     match bits {
@@ -205,19 +206,22 @@ pub fn szext<const S: bool, const CLAMP: bool>(a: u64, bits: u64) -> u64 {
     }
 }
 
-/// Shifts the 64 bits of `b` and `a` to the left and returns the upper half.
+/// Shifts a number of 64 bits, with `b` as upper and `a` as lower half, to the left. Returns the
+/// upper half of the result.
 pub fn shift_left<const CLAMP: bool>(a: u64, b: u64, amount: u64) -> u64 {
     let amount = if CLAMP { amount.min(32) } else { amount & 31 };
     ((b << 32 | a) << amount) >> 32
 }
 
-/// Shifts the 64 bits of `b` and `a` to the right and returns the lower half.
+/// Shifts a number of 64 bits, with `b` as upper and `a` as lower half, to the right. Returns the
+/// lower half of the result.
 pub fn shift_right<const CLAMP: bool>(a: u64, b: u64, amount: u64) -> u64 {
     let amount = if CLAMP { amount.min(32) } else { amount & 31 };
     (b << 32 | a) >> amount & mask(32)
 }
 
-/// Chooses four of the eight bytes of `b` and `a`; a nibble's highest bit repeats the byte's sign.
+/// Chooses four of the eight bytes of `b` and `a` by the four nibbles of `selector`. If the highest
+/// bit of a nibble is set, fills the byte of the result with the sign of the chosen byte.
 pub fn permute(a: u64, b: u64, selector: u64) -> u64 {
     let all = b << 32 | a;
     (0..4).fold(0, |result, place| {
@@ -228,7 +232,8 @@ pub fn permute(a: u64, b: u64, selector: u64) -> u64 {
     })
 }
 
-/// Chooses bytes by a named pattern; `selector` is its number.
+/// Chooses four of the eight bytes of `b` and `a` by a pattern. The lowest two bits of `selector`
+/// are the pattern's argument.
 pub fn permute_by(a: u64, b: u64, selector: u64, pattern: fn(u64, u64) -> u64) -> u64 {
     let places = (0..4).fold(0, |all, place| all | pattern(selector & 3, place) << (4 * place));
     permute(a, b, places)
@@ -250,7 +255,7 @@ pub fn dot_bytes<const SA: bool, const SB: bool>(a: u64, b: u64, c: u64) -> u64 
     products.fold(c, u64::wrapping_add) & mask(32)
 }
 
-/// Adds to `c` the products of the halves of `a` and of two bytes of `b`.
+/// Adds to `c` the products of the two halves of `a` with two bytes of `b`.
 pub fn dot_halves<const SA: bool, const SB: bool, const HIGH: bool>(a: u64, b: u64, c: u64) -> u64 {
     let first = if HIGH { 16 } else { 0 };
     let product = |place: u32| {

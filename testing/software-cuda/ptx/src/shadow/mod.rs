@@ -1,5 +1,6 @@
-//! Bytes together with a shadow, which knows for each byte the accesses that a later access could
-//! conflict with. Global memory consists of such pages, and the shared memory of a block is one.
+//! Pages: bytes together with a shadow. For each byte, the shadow records the accesses with which a
+//! later access could conflict. Global memory consists of pages, and the shared memory of a block
+//! is one page.
 
 mod trace;
 
@@ -13,11 +14,12 @@ pub struct Page {
     pub bytes: Box<[u8]>,
     /// Base two logarithm of the bytes of a granule: 2, or 0 after an access to a part of a word.
     grain: u32,
-    /// The granules. A single element stands for all if no access has told them apart.
+    /// The granules. A single element stands for all granules of the page, until an access touches
+    /// only a part of the page.
     granules: Vec<Granule>,
 }
 
-/// A place in a page, and the conflict there.
+/// An offset in a page, and the conflict at this offset.
 pub type PageConflict = (usize, Conflict);
 
 const WORD: u32 = 2;
@@ -35,24 +37,25 @@ impl Page {
         self.granules.push(Granule::UNWRITTEN);
     }
 
-    /// Checks and remembers a read.
+    /// Checks a read against earlier accesses, and records the read.
     #[inline]
     pub fn note_read(&mut self, range: Range<usize>, by: &Actor) -> Result<(), PageConflict> {
         self.each(range, |granule| granule.read(by))
     }
 
-    /// Checks and remembers a write.
+    /// Checks a write against earlier accesses, and records the write.
     #[inline]
     pub fn note_write(&mut self, range: Range<usize>, by: &Actor) -> Result<(), PageConflict> {
         self.each(range, |granule| granule.write(by))
     }
 
-    /// Checks and remembers an atomic read and write.
+    /// Checks an atomic read and write against earlier accesses, and records it.
     pub fn note_update(&mut self, range: Range<usize>, by: &Actor) -> Result<(), PageConflict> {
         self.each(range, |granule| granule.update(by))
     }
 
-    /// Makes bytes count as never written, after a check that the accesses before are ordered.
+    /// Makes bytes count as never written. First checks that the earlier accesses to these bytes
+    /// are ordered before this access.
     pub fn note_unwritten(&mut self, range: Range<usize>, by: &Actor) -> Result<(), PageConflict> {
         self.each(range, |granule| {
             granule.admit_write(by, crate::fault::Access::Write)?;
@@ -61,7 +64,7 @@ impl Page {
         })
     }
 
-    /// Checks that a free may follow all accesses.
+    /// Checks that all recorded accesses are ordered before a free of the page.
     pub fn check_free(&self, by: &Actor) -> Result<(), PageConflict> {
         let check = |(at, granule): (usize, &Granule)| {
             granule.admit_write(by, crate::fault::Access::Free).map_err(|conflict| (at << self.grain, conflict))
@@ -103,7 +106,7 @@ impl Page {
         Ok(())
     }
 
-    /// Changes to granules of one byte.
+    /// Replaces the granules by granules of one byte.
     fn refine(&mut self) {
         if self.granules.len() > 1 {
             let bytes = (0..self.bytes.len()).map(|at| self.granules[at >> self.grain]).collect();

@@ -1,4 +1,4 @@
-//! The accesses to a few bytes that a later access could conflict with.
+//! Records the accesses to a few bytes with which a later access could conflict.
 
 use crate::fault::Access;
 use crate::works::{NO_WORK, Work};
@@ -25,14 +25,14 @@ pub struct Actor<'a> {
     pub is_invariant: bool,
 }
 
-/// The accesses to a granule of one kind, reads or writes, by one piece of work.
+/// The recorded reads, or the recorded writes, of a granule by one piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The id of the work, or [`NO_WORK`].
     work: u32,
     /// The block, or [`SEVERAL_BLOCKS`].
     block: u32,
-    /// The thread, or with the flag [`SEVERAL`] a mask of warps.
+    /// The thread. With the flag [`SEVERAL`], a mask of the warps.
     party: u32,
     /// The flags, and the tick of the last access.
     when: u32,
@@ -45,17 +45,17 @@ pub struct Granule {
     pub read: Trace,
 }
 
-/// A conflict of an access with earlier ones.
+/// A conflict of an access with earlier accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conflict {
     Uninitialized,
-    /// An access of the same work.
+    /// A conflict with an earlier access of the same work.
     Race {
         access: Access,
         other: Access,
         by: Trace,
     },
-    /// An access of the work with this id.
+    /// A conflict with an earlier access of the work with this id.
     AcrossWorks {
         access: Access,
         other: Access,
@@ -64,9 +64,9 @@ pub enum Conflict {
 }
 
 const SEVERAL_BLOCKS: u32 = u32::MAX;
-/// Flag of accesses by several threads.
+/// Flag of a trace: several threads made the recorded accesses.
 const SEVERAL: u32 = 1 << 31;
-/// Flag of accesses that are all strong.
+/// Flag of a trace: all recorded accesses are strong.
 const STRONG: u32 = 1 << 30;
 /// Largest tick.
 const TICKS: u32 = STRONG - 1;
@@ -87,7 +87,7 @@ impl Trace {
         self.when & STRONG != 0
     }
 
-    /// Whether the accesses are ordered before an access of the same work.
+    /// Whether the recorded accesses are ordered before an access of the same work.
     fn precedes(&self, by: &Actor) -> bool {
         let tick = self.when & TICKS;
         if self.block != by.block {
@@ -99,7 +99,7 @@ impl Trace {
         (0..WARPS).all(|warp| self.party >> warp & 1 == 0 || tick < by.known[warp])
     }
 
-    /// Checks that an access may follow these accesses.
+    /// Checks that a new access does not conflict with the recorded accesses.
     #[inline]
     fn admit(&self, by: &Actor, access: Access, other: Access) -> Result<(), Conflict> {
         if self.is_none() {
@@ -114,7 +114,7 @@ impl Trace {
         }
     }
 
-    /// Adds an access. Accesses that are ordered before it are forgotten.
+    /// Adds an access. Forgets recorded accesses that are ordered before the added access.
     #[inline]
     fn add(&mut self, by: &Actor) {
         let own = Trace::of(by);
@@ -143,12 +143,13 @@ impl Trace {
         }
     }
 
-    /// Returns the thread and the tick of the last access, if it is that of a single thread.
+    /// Returns the thread and the tick of the last access, if a single thread made the recorded
+    /// accesses.
     pub fn last(&self) -> Option<(u32, u32)> {
         (!self.is_none() && self.when & SEVERAL == 0).then_some((self.party, self.when & TICKS))
     }
 
-    /// Describes the accesses for a message. `access` is their kind.
+    /// Describes the accesses for a message. `access` is the kind of the recorded accesses.
     pub fn describe(&self, access: Access) -> String {
         let kind = match access {
             Access::Read => "read",
@@ -169,7 +170,7 @@ impl Granule {
     /// A granule that was never written.
     pub const UNWRITTEN: Granule = Granule { write: Trace::NONE, read: Trace::NONE };
 
-    /// Checks and remembers a read.
+    /// Checks a read against earlier accesses, and records the read.
     #[inline]
     pub fn read(&mut self, by: &Actor) -> Result<(), Conflict> {
         if self.write.is_none() {
@@ -183,7 +184,7 @@ impl Granule {
         Ok(())
     }
 
-    /// Checks and remembers a write.
+    /// Checks a write against earlier accesses, and records the write.
     #[inline]
     pub fn write(&mut self, by: &Actor) -> Result<(), Conflict> {
         self.admit_write(by, Access::Write)?;
@@ -195,7 +196,7 @@ impl Granule {
         Ok(())
     }
 
-    /// Checks and remembers an atomic read and write.
+    /// Checks an atomic read and write against earlier accesses, and records it.
     pub fn update(&mut self, by: &Actor) -> Result<(), Conflict> {
         if self.write.is_none() {
             return Err(Conflict::Uninitialized);
@@ -205,7 +206,7 @@ impl Granule {
         Ok(())
     }
 
-    /// Checks that a write or a free may follow the accesses.
+    /// Checks that a write or a free does not conflict with the recorded accesses.
     pub fn admit_write(&self, by: &Actor, access: Access) -> Result<(), Conflict> {
         self.write.admit(by, access, Access::Write)?;
         self.read.admit(by, access, Access::Read)

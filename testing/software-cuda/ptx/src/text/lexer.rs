@@ -5,7 +5,7 @@ use crate::error::LoadError;
 /// A token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Token<'t> {
-    /// A name. It may begin with `%` or `$`.
+    /// A name. The name may begin with `%` or `$`.
     Word(&'t str),
     /// A name that follows a dot, without the dot.
     Dotted(&'t str),
@@ -54,7 +54,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Returns the bytes from here on that satisfy a condition.
+    /// Reads and returns the text up to the first byte that does not satisfy a condition.
     fn take(&mut self, accept: impl Fn(u8) -> bool) -> &'t str {
         let rest = &self.text[self.at..];
         let length = rest.bytes().position(|byte| !accept(byte)).unwrap_or(rest.len());
@@ -94,7 +94,7 @@ impl<'t> Lexer<'t> {
         })
     }
 
-    /// Returns a name with parts that `::` joins.
+    /// Reads a name, which may consist of several parts joined by `::`.
     fn dotted(&mut self, is_name: impl Fn(u8) -> bool) -> &'t str {
         let start = self.at;
         self.take(&is_name);

@@ -17,7 +17,7 @@ pub fn parse(text: &str) -> Result<File<'_>, LoadError> {
     Tokens::new(text)?.file()
 }
 
-/// Directives of a kernel that numbers follow.
+/// Directives of a kernel or of a function that numbers may follow.
 const FUNCTION_DIRECTIVES: [&str; 9] = [
     "noreturn",
     "maxntid",
@@ -70,7 +70,7 @@ impl<'t> Tokens<'t> {
         Ok(file)
     }
 
-    /// Skips a section of debug information, which is data.
+    /// Skips a section, which contains only debug information.
     fn section(&mut self) -> Result<(), LoadError> {
         self.dotted()?;
         self.sign(b'{')?;
@@ -106,7 +106,7 @@ impl<'t> Tokens<'t> {
         Ok(parameters)
     }
 
-    /// Reads a function, or the declaration of one that has its body elsewhere.
+    /// Reads a function, or the declaration of a function whose body is elsewhere.
     fn function(&mut self, file: &mut File<'t>, line: u32, is_kernel: bool) -> Result<(), LoadError> {
         let results = if is_kernel { Vec::new() } else { self.parameters()? };
         let name = self.word()?;

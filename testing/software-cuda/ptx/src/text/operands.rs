@@ -64,7 +64,7 @@ impl<'t> Tokens<'t> {
         Ok(all)
     }
 
-    /// Reads a name; those of special registers consist of two parts.
+    /// Reads a name. The name of a special register may consist of two parts.
     fn name(&mut self) -> Result<&'t str, LoadError> {
         let name = self.word()?;
         let Token::Dotted(part @ ("x" | "y" | "z" | "w")) = self.token else { return Ok(name) };
@@ -72,7 +72,7 @@ impl<'t> Tokens<'t> {
         Ok(joined(name, part))
     }
 
-    /// Reads a sum's or a difference's right side.
+    /// Reads the right side of a sum or a difference, if there is one.
     fn displacement(&mut self) -> Result<Option<i64>, LoadError> {
         let sign = match self.token {
             Token::Sign(b'+') => 1,
@@ -86,7 +86,7 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// Names of special registers with parts, as the decoder knows them.
+/// Full names of the special registers whose names have two parts, as the decoder knows them.
 const WITH_PARTS: [&str; 28] = [
     "%tid.x",
     "%tid.y",

@@ -1,4 +1,4 @@
-//! The text of a module as data. Names and types are not resolved.
+//! The text of a module as data. The names and types in this data are not resolved yet.
 
 /// A module.
 #[derive(Clone, Debug, Default)]
@@ -10,9 +10,10 @@ pub struct File<'t> {
     pub address_size: Option<u32>,
     pub variables: Vec<Variable<'t>>,
     pub functions: Vec<Function<'t>>,
-    /// Functions that the module declares without code. Their code follows, or the system has them.
+    /// Functions that the module declares without code. The code of a declared function follows in
+    /// the text, or the system provides it.
     pub declared: Vec<Declaration<'t>>,
-    /// Names of source files by their numbers.
+    /// Numbers and names of the source files.
     pub sources: Vec<(u64, &'t str)>,
 }
 
@@ -25,7 +26,7 @@ pub enum Type {
     S(u32),
     F(u32),
     Bf16,
-    /// Pairs of elements in a word.
+    /// A type for pairs of elements in one register.
     F16x2,
     Bf16x2,
     F32x2,
@@ -106,7 +107,7 @@ pub struct Guard<'t> {
 pub enum Operand<'t> {
     /// A register, a special register, a variable or a label.
     Name(&'t str),
-    /// A variable's address plus bytes.
+    /// The address of a variable plus a number of bytes.
     Offset(&'t str, i64),
     /// A negated predicate.
     Not(&'t str),
@@ -117,7 +118,7 @@ pub enum Operand<'t> {
     Vector(Vec<Operand<'t>>),
     /// Results or operands of a call.
     List(Vec<Operand<'t>>),
-    /// A name or a number, plus bytes. Bulk copies name several values.
+    /// An address in brackets: a name or a number, plus a number of bytes.
     Address(Box<Operand<'t>>, i64),
     /// Two results, of which the second is a predicate.
     Pair(Box<Operand<'t>>, Box<Operand<'t>>),
@@ -126,7 +127,7 @@ pub enum Operand<'t> {
 }
 
 impl Type {
-    /// Returns the type of a name without its dot.
+    /// Returns the type with this name. The name has no dot.
     pub fn named(name: &str) -> Option<Type> {
         let wide = |digits: &str, sizes: &[u32]| digits.parse().ok().filter(|bits| sizes.contains(bits));
         match name {

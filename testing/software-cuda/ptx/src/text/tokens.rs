@@ -1,10 +1,10 @@
-//! The tokens of a module, with the next one in view.
+//! Reads the tokens of a module, with one token of lookahead.
 
 use super::lexer::{Lexer, Token};
 use super::syntax::Type;
 use crate::error::LoadError;
 
-/// The tokens from a place on.
+/// The tokens from the current position on.
 pub struct Tokens<'t> {
     lexer: Lexer<'t>,
     /// The token to read next, and its line.
@@ -75,7 +75,7 @@ impl<'t> Tokens<'t> {
         Ok(value)
     }
 
-    /// Reads numbers with commas between.
+    /// Reads a list of numbers that commas separate.
     pub fn integers(&mut self) -> Result<Vec<u64>, LoadError> {
         let mut all = Vec::new();
         while let Token::Integer(_) = self.token {

@@ -7,11 +7,11 @@ use crate::error::LoadError;
 
 /// State spaces of variables.
 pub const SPACES: [&str; 5] = ["global", "const", "shared", "local", "param"];
-/// The most elements of a variable's initial value.
+/// Largest number of elements of a variable.
 const MOST_ELEMENTS: u64 = 1 << 28;
 
 impl<'t> Tokens<'t> {
-    /// Reads the variables of a declaration behind its state space.
+    /// Reads the variables of a declaration. The caller has read the state space.
     pub fn variables(&mut self, space: &'t str, line: u32) -> Result<Vec<Variable<'t>>, LoadError> {
         let mut all = vec![self.variable(space, line)?];
         while self.has(b',')? {
@@ -45,7 +45,8 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Reads what a parameter promises about its address.
+    /// Skips the attributes of a pointer parameter: the state space and the alignment of its
+    /// address.
     fn pointer(&mut self) -> Result<(), LoadError> {
         self.next()?;
         loop {
