@@ -2,7 +2,8 @@
 //! emitters, and again with the loop emitter from a library. Also compiles chains of several
 //! depths. In a chain, each value has several users.
 //!
-//! Also prints the code size of each chain. This size must grow linearly with the depth.
+//! Also prints the code size of each chain. The code size must grow linearly with the depth of the
+//! chain.
 #![allow(clippy::unwrap_used, reason = "a bench may fail")]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};

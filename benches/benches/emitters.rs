@@ -19,8 +19,8 @@ use fusebox_runtime::measurement::Session;
 use fusebox_runtime::{LoadedExecutable, Options};
 use fusebox_workshop::reference::Reference;
 
-/// Largest ratio of an emitter's predicted time to the best predicted time. Emitters beyond this
-/// ratio are skipped, because some of them would take minutes.
+/// Largest ratio of an emitter's predicted time to the best predicted time. The bench skips
+/// emitters beyond this ratio, because the kernels of some of these emitters would run for minutes.
 const WORST: f64 = 100.0;
 
 /// A fusion to measure, and the emitter and the knobs with which it is compiled.
@@ -71,7 +71,7 @@ fn candidates(name: &str, text: &str, size: &'static str) -> Vec<Candidate> {
     all.collect()
 }
 
-/// Returns `emitters` with these knobs for the chosen emitter.
+/// Returns a copy of `emitters` in which the chosen emitter has the knobs `knobs`.
 fn configured(emitters: &Emitters, knobs: Configuration) -> Emitters {
     let with = |choice: &Override| Override { knobs: knobs.clone(), ..choice.clone() };
     Emitters { overrides: emitters.overrides.iter().map(with).collect(), ..emitters.clone() }

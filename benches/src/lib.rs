@@ -58,7 +58,7 @@ pub fn sharing_chain(depth: usize, bare: bool) -> String {
 /// Returns the emitters that are linked into this program.
 ///
 /// # Errors
-/// If two emitters have the same name.
+/// Returns an error if two emitters have the same name.
 pub fn linked() -> Result<Emitters, Failure> {
     Ok(Emitters { registry: Registry::new(fusebox_bundle::emitters())?, ..Emitters::default() })
 }
@@ -66,7 +66,7 @@ pub fn linked() -> Result<Emitters, Failure> {
 /// Returns the loop emitter from the library that cargo has built in the folder of this program.
 ///
 /// # Errors
-/// If there is no library, or it cannot be loaded.
+/// Returns an error if there is no library, or if the library cannot be loaded.
 pub fn library() -> Result<Emitters, LoadError> {
     let mut registry = Registry::default();
     let program = std::env::current_exe().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! `steady EXECUTABLE [--inputs IN.npz] [--runs N] [--seconds S]`: runs an executable many times in
-//! one process. `fusebox compile --emit executable` writes such files. Prints one line of JSON. The
-//! line holds the number of runs, and whether the results of the first 20 runs and of the last run
-//! have the same bits. The line also holds the number of bytes by which the memory of the process
-//! has grown since the first 20 runs.
+//! one process. `fusebox compile --emit executable` writes executables. Prints one line of JSON.
+//! The line holds the number of runs, and whether the results of the first 20 runs and of the last
+//! run have the same bits. The line also holds the number of bytes by which the memory of the
+//! process has grown since the first 20 runs.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ use fusebox_run::{inputs, terminal};
 use fusebox_runtime::measurement::Session;
 use fusebox_runtime::{Executable, Options};
 
-/// Number of runs whose results are compared. The compared runs are the first runs. Comparing all
-/// results would take longer than the runs.
+/// Number of runs, from the first run on, whose results are compared. Comparing the results of all
+/// runs would take longer than the runs.
 const COMPARED: u64 = 20;
 
 #[derive(Parser)]

@@ -5,8 +5,8 @@
 //!
 //! `same` compares each fusion of the bench set with itself. `five-percent` compares a program that
 //! sums rows with the same program on five percent more rows. Side B is alternately the slower and
-//! the faster side. There are two such programs. The speed of the first is bound by memory, and the
-//! speed of the second by arithmetic.
+//! the faster side. `five-percent` measures two programs that sum rows. The speed of the first
+//! program is bound by memory, and the speed of the second program is bound by arithmetic.
 
 use std::error::Error;
 use std::fs::{OpenOptions, read_to_string};
