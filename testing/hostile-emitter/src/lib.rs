@@ -1,6 +1,5 @@
-//! An emitter library that misbehaves on purpose. The name of a fusion selects the fault that a
-//! call of the emitter commits. The environment variable `HOSTILE` selects the library at build
-//! time:
+//! An emitter library that misbehaves on purpose. The name of a fusion selects the fault of a call.
+//! The environment variable `HOSTILE` selects the library at build time:
 //!
 //! | `HOSTILE` | the library |
 //! | --- | --- |
@@ -230,7 +229,7 @@ unsafe extern "C" {
     fn fork() -> i32;
 }
 
-/// Aborts the process, and leaves a child process that keeps all pipes of the aborted process open.
+/// Aborts, and leaves a child process that holds all its pipes.
 fn leave_an_orphan() -> ! {
     // SAFETY: the new process only sleeps.
     if unsafe { fork() } == 0 {
@@ -241,8 +240,7 @@ fn leave_an_orphan() -> ! {
     std::process::abort()
 }
 
-/// Tries operations that are allowed in an isolated process, and operations that are forbidden.
-/// Returns the outcome of each operation.
+/// Tries operations that an isolated process may and may not do. Returns the outcome of each.
 fn break_out() -> String {
     use std::{env, fs, io, net, process, thread};
     let said = |result: io::Result<()>| match result {
@@ -261,8 +259,7 @@ fn break_out() -> String {
     tries.map(|(what, result)| format!("{what}: {}", said(result))).join(", ")
 }
 
-/// Returns a plan with one thread, which is as fast as any other plan. The host ranks the plan
-/// before a plan without visits, because it states its visits.
+/// Returns a plan as fast as any other. Its stated visits rank it before a plan without visits.
 fn one_thread(fusion: &Fusion) -> Plan {
     let map = IndexingMap {
         dims: vec![Variable::named("th", 1), Variable::named("bl", 1)],
@@ -275,7 +272,7 @@ fn one_thread(fusion: &Fusion) -> Plan {
     Plan { visits, ..Plan::new(launch, vec![OutputPlan::unique(map)]) }
 }
 
-/// Builds the kernel of the plan of `one_thread` with a wrong result: every element is doubled.
+/// Builds the kernel of that plan with a wrong result: every element is doubled.
 fn doubled(fusion: &Fusion, plan: &Plan) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let root = kernel.values(&fusion.roots);
@@ -288,7 +285,7 @@ fn doubled(fusion: &Fusion, plan: &Plan) -> Result<Kernel, EmitError> {
     kernel.finish(&written)
 }
 
-/// Builds a kernel with a loop that lowering would have to unroll a billion times.
+/// Builds a kernel with a loop to be unrolled a billion times.
 fn unrolled(fusion: &Fusion) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let root = kernel.values(&fusion.roots);
