@@ -6,7 +6,7 @@ use fusebox_core::ir;
 
 use crate::batch::BatchModule;
 use crate::error::LoweringError;
-use crate::llvm::{FileKind, Machine, Module, are_loops_vectorised};
+use crate::llvm::{FileKind, Machine, Module, VectorLoops};
 use crate::optimize::{FunctionPasses, Passes};
 use crate::stages::{self, KernelFunctions};
 use crate::targets::{Lowering, TargetInfo};
@@ -256,10 +256,12 @@ fn generate(
 /// Runs LLVM's passes. Returns LLVM's message as the error.
 fn optimised(module: &Module, machine: &Machine, passes: &Passes) -> Result<(), String> {
     machine.optimize(module, &passes.first)?;
-    if let Some(FunctionPasses { vectorising, vectorised }) = &passes.of_functions {
+    if let Some(FunctionPasses { scalar, around_vectors, vectorising, vectorised }) = &passes.of_functions {
         for function in module.functions() {
-            let passes = if are_loops_vectorised(function) { vectorised } else { vectorising };
-            machine.optimize_function(module, function, passes)?;
+            let first = if VectorLoops::of(function) == VectorLoops::None { scalar } else { around_vectors };
+            machine.optimize_function(module, function, first)?;
+            let second = if VectorLoops::of(function) == VectorLoops::All { vectorised } else { vectorising };
+            machine.optimize_function(module, function, second)?;
         }
     }
     passes.last.as_ref().map_or(Ok(()), |last| machine.optimize(module, last))

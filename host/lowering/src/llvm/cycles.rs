@@ -1,4 +1,5 @@
-//! Finds out whether an LLVM function has innermost loops that LLVM might still vectorise.
+//! Finds out which innermost loops of an LLVM function hold vectors, and which ones LLVM might still
+//! vectorise.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,14 +18,32 @@ struct Blocks {
     holds_vectors: Vec<bool>,
 }
 
-/// Whether each innermost loop of a function already contains vectors or tile registers, or copies
-/// or fills memory. Returns `false` for a function without loops.
-pub(crate) fn are_loops_vectorised(function: Val) -> bool {
-    let blocks = Blocks::of(function);
-    let back = blocks.back_edges();
-    let headers: HashSet<usize> = back.iter().map(|&(_, header)| header).collect();
-    let mut innermost = back.iter().filter_map(|&(last, header)| blocks.innermost(last, header, &headers));
-    !back.is_empty() && innermost.all(|of_loop| of_loop.iter().any(|&block| blocks.holds_vectors[block]))
+/// Whether the innermost loops of a function contain vectors or tile registers, or copy or fill
+/// memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum VectorLoops {
+    /// None of the innermost loops does, or the function has no loops.
+    None,
+    /// Some of the innermost loops do.
+    Some,
+    /// All innermost loops do.
+    All,
+}
+
+impl VectorLoops {
+    pub(crate) fn of(function: Val) -> VectorLoops {
+        let blocks = Blocks::of(function);
+        let back = blocks.back_edges();
+        let headers: HashSet<usize> = back.iter().map(|&(_, header)| header).collect();
+        let holds_vectors = |of_loop: HashSet<usize>| of_loop.iter().any(|&block| blocks.holds_vectors[block]);
+        let innermost = back.iter().filter_map(|&(last, header)| blocks.innermost(last, header, &headers));
+        let found: Vec<bool> = innermost.map(holds_vectors).collect();
+        match found.iter().filter(|&&holds| holds).count() {
+            0 => VectorLoops::None,
+            count if count == found.len() => VectorLoops::All,
+            _ => VectorLoops::Some,
+        }
+    }
 }
 
 impl Blocks {
@@ -141,9 +160,9 @@ mod tests {
     use super::*;
 
     /// Parses an LLVM function with this body. The function has a pointer `%p`, two vectors `%v`
-    /// and `%w`, and a condition `%c`. Returns the result of [`are_loops_vectorised`] for the
+    /// and `%w`, and a condition `%c`. Returns the result of [`VectorLoops::of`] for the
     /// function.
-    fn judged(body: &str) -> bool {
+    fn judged(body: &str) -> VectorLoops {
         let text = format!(
             "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n\
              define void @f(ptr %p, <4 x float> %v, <4 x float> %w, i1 %c) {{\n{body}\n}}\n"
@@ -163,7 +182,7 @@ mod tests {
             module.link(other).unwrap_or_else(|error| panic!("{error}"));
         }
         let function = module.function("f").unwrap_or_else(|| panic!("there is no function f"));
-        are_loops_vectorised(function)
+        VectorLoops::of(function)
     }
 
     /// Returns the body of a function whose only loop executes these instructions.
@@ -173,25 +192,27 @@ mod tests {
 
     #[test]
     fn a_function_without_loops_is_left_to_the_vectoriser() {
-        assert!(!judged("%x = fadd <4 x float> %v, %w\nret void"));
+        assert_eq!(judged("%x = fadd <4 x float> %v, %w\nret void"), VectorLoops::None);
         let branches = "br i1 %c, label %a, label %b\na:\nbr label %b\nb:\n\
                         %x = fadd <4 x float> %v, %w\nret void";
-        assert!(!judged(branches), "two ways to a block are no loop");
+        assert_eq!(judged(branches), VectorLoops::None, "two ways to a block are no loop");
     }
 
     #[test]
     fn a_loop_holds_vectors_if_it_computes_stores_or_copies_them() {
-        assert!(judged(&one_loop("%x = fadd <4 x float> %v, %w")));
-        assert!(judged(&one_loop("store <4 x float> %v, ptr %p")), "a store has no vector as its result");
-        assert!(judged(&one_loop("call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 64, i1 false)")));
-        assert!(!judged(&one_loop("store float 0.0, ptr %p")));
+        assert_eq!(judged(&one_loop("%x = fadd <4 x float> %v, %w")), VectorLoops::All);
+        let store = one_loop("store <4 x float> %v, ptr %p");
+        assert_eq!(judged(&store), VectorLoops::All, "a store has no vector as its result");
+        let fill = one_loop("call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 64, i1 false)");
+        assert_eq!(judged(&fill), VectorLoops::All);
+        assert_eq!(judged(&one_loop("store float 0.0, ptr %p")), VectorLoops::None);
     }
 
     #[test]
     fn vectors_around_a_loop_do_not_count() {
         let before = "%x = fadd <4 x float> %v, %w\nbr label %loop\nloop:\nstore float 0.0, ptr %p\n\
                       br i1 %c, label %loop, label %end\nend:\nstore <4 x float> %x, ptr %p\nret void";
-        assert!(!judged(before));
+        assert_eq!(judged(before), VectorLoops::None);
     }
 
     #[test]
@@ -199,19 +220,19 @@ mod tests {
         let branch = "br label %loop\nloop:\nbr i1 %c, label %then, label %last\nthen:\n\
                       store <4 x float> %v, ptr %p\nbr label %last\nlast:\n\
                       br i1 %c, label %loop, label %end\nend:\nret void";
-        assert!(judged(branch));
+        assert_eq!(judged(branch), VectorLoops::All);
     }
 
     #[test]
-    fn each_innermost_loop_must_hold_vectors() {
+    fn loops_with_and_without_vectors_are_some() {
         let two = |second: &str| {
             format!(
                 "br label %first\nfirst:\nstore <4 x float> %v, ptr %p\nbr i1 %c, label %first, label %second\n\
                  second:\n{second}\nbr i1 %c, label %second, label %end\nend:\nret void"
             )
         };
-        assert!(judged(&two("store <4 x float> %w, ptr %p")));
-        assert!(!judged(&two("store float 0.0, ptr %p")));
+        assert_eq!(judged(&two("store <4 x float> %w, ptr %p")), VectorLoops::All);
+        assert_eq!(judged(&two("store float 0.0, ptr %p")), VectorLoops::Some);
     }
 
     #[test]
@@ -223,7 +244,7 @@ mod tests {
             )
         };
         let (vector, scalar) = ("store <4 x float> %v, ptr %p", "store float 0.0, ptr %p");
-        assert!(judged(&nest(scalar, vector)));
-        assert!(!judged(&nest(vector, scalar)));
+        assert_eq!(judged(&nest(scalar, vector)), VectorLoops::All);
+        assert_eq!(judged(&nest(vector, scalar)), VectorLoops::None);
     }
 }

@@ -16,7 +16,7 @@ use llvm_sys::prelude::*;
 
 pub(crate) use atomic::AtomicOp;
 pub(crate) use builder::{FastMath, IntPredicate, Op};
-pub(crate) use cycles::are_loops_vectorised;
+pub(crate) use cycles::VectorLoops;
 pub(crate) use locations::Line;
 pub(crate) use machine::{
     FileKind, Machine, backend, disable_straight_line_vectorizer, disable_strength_reduction, host_has, host_identity,
