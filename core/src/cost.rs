@@ -34,12 +34,14 @@ const WIDE_TRIGONOMETRY: f64 = 100.0;
 const COMPLEX: [f64; 2] = [70.0, 300.0];
 /// Cost of a power of complex numbers.
 const COMPLEX_POWER: f64 = 800.0;
-/// Costs, in additions, of an integer division by a variable and by a constant. A division by a
-/// variable is not vectorised.
+/// Costs, in additions, of two kinds of integer divisions. The first number is the cost of a
+/// division by a variable, and the second number is the cost of a division by a constant. A
+/// division by a variable is not vectorised.
 const INTEGER_DIVISION: [f64; 2] = [40.0, 4.0];
 /// Cost of a float remainder, which is computed bit by bit.
 const FLOAT_REMAINDER: f64 = 100.0;
-/// Costs, in additions, of an integer power with at most 32 bits and with 64 bits.
+/// Costs, in additions, of integer powers. The first number is the cost of a power with at most 32
+/// bits, and the second number is the cost of a power with 64 bits.
 const INTEGER_POWER: [f64; 2] = [75.0, 330.0];
 /// Bytes of memory traffic that take as long as one scalar addition.
 const BYTES_OF_ADDITION: f64 = 1.2;

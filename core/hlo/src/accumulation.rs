@@ -25,14 +25,14 @@ impl Kind {
 /// Returns the type to which operands of a `dot` or `convolution` are converted before they are
 /// multiplied and added. The sum is converted to the result's type once.
 ///
-/// The returned type can represent every value of a float or complex operand. If the result is of
-/// the operands' kind or of a later kind (integer, float, complex), the returned type can also
-/// represent every value of the result. If operands and result are integers, they are multiplied
-/// and added in the result's type, and wrap on overflow. Narrow floats are summed in `f32`. If an
-/// operand or the result is a 64-bit float, floats are summed in `f64`. Floats are also summed in
-/// `f64` if an operand has an integer type whose values `f32` cannot all represent. A result of an
-/// earlier kind than the operands does not affect the type of the sum. For example, `c64` operands
-/// with an `s32` result are multiplied and added in `c64`.
+/// The returned type can represent every value of a float or complex operand. The order of the
+/// kinds is: pred, integer, float, complex. If the result's kind is the operands' kind or a later
+/// one, the returned type can also represent every value of the result. If operands and result are
+/// integers, they are multiplied and added in the result's type, and wrap on overflow. Narrow
+/// floats are summed in `f32`. If an operand or the result is a 64-bit float, floats are summed in
+/// `f64`. Floats are also summed in `f64` if an operand has an integer type whose values `f32`
+/// cannot all represent. A result of an earlier kind than the operands does not affect the type of
+/// the sum. For example, `c64` operands with an `s32` result are multiplied and added in `c64`.
 pub fn accumulation_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
     let operands = Kind::of(lhs).max(Kind::of(rhs));
     match operands.max(Kind::of(result)) {

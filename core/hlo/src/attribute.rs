@@ -49,8 +49,8 @@ pub(crate) trait InField<Field> {}
 #[cfg(not(feature = "proto"))]
 impl<T, Field> InField<Field> for T {}
 
-/// A function that returns a reference to the field of a message, or to the part of a field, that
-/// stores a value.
+/// A function that returns a reference to the place where a message stores a value: a field, or a
+/// part of a field.
 pub(crate) type Place<F> = fn(&mut Message) -> &mut F;
 
 /// An attribute that is neither a computation nor a group of other attributes.
@@ -73,7 +73,7 @@ pub(crate) struct Callees(pub &'static str, pub bool);
 /// Description of a struct that consists of attributes.
 pub(crate) struct All;
 
-/// The attributes of an operation whose attributes are kept as text.
+/// All attributes of one operation, for operations whose attributes fusebox keeps as text.
 pub(crate) struct Kept {
     /// The computations that the attributes name, with the attributes' names.
     pub called: Vec<(String, Vec<ComputationId>)>,
@@ -88,7 +88,7 @@ pub(crate) trait Reader {
     fn computation(&mut self, name: &'static str) -> Result<ComputationId, Self::Error>;
     fn computations(&mut self, name: &'static str, is_needed: bool) -> Result<Vec<ComputationId>, Self::Error>;
     fn literal(&mut self) -> Result<Literal, Self::Error>;
-    /// Reads the attributes of an operation whose attributes are kept as text.
+    /// Reads all attributes of an operation, if fusebox keeps them as text.
     fn kept(&mut self) -> Result<Kept, Self::Error>;
 }
 
@@ -97,8 +97,9 @@ pub(crate) trait Writer {
     fn attribute<T: InField<F> + PartialEq, F>(&mut self, attribute: Attribute<T, F>, value: &T);
     fn computation(&mut self, name: &str, id: ComputationId);
     fn computations(&mut self, name: &str, ids: &[ComputationId]);
-    /// Visits attributes that are kept as text. The caller has already passed the computations that
-    /// the operation calls to [`Writer::computation`] or [`Writer::computations`].
+    /// Visits attributes that are kept as text. The operation may also call computations. The
+    /// caller has already passed these computations to [`Writer::computation`] or
+    /// [`Writer::computations`].
     fn kept(&mut self, _attributes: &[(String, String)]) {}
 }
 

@@ -54,8 +54,8 @@ impl Combiner {
         Some(Combiner { op, element_type, computes_in, is_exchanged })
     }
 
-    /// Returns the operation if it computes in the parameters' type, and is commutative or reads
-    /// the parameters in their order.
+    /// Returns the operation if two conditions hold. The operation must compute in the parameters'
+    /// type. The operation must also be commutative, or read the parameters in their order.
     pub fn in_order(self) -> Option<BinaryOp> {
         (!self.is_exchanged && self.computes_in == self.element_type).then_some(self.op)
     }

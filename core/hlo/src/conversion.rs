@@ -3,8 +3,8 @@
 use super::{ElementType, FloatFormat};
 
 impl ElementType {
-    /// Whether every value of `other` is a value of this type, so that conversion loses nothing.
-    /// Infinities and NaN count as values. The sign of zero is ignored.
+    /// Whether every value of `other` is a value of this type, so that a conversion from `other` to
+    /// this type loses nothing. Infinities and NaN count as values. The sign of zero is ignored.
     pub fn holds_values_of(self, other: ElementType) -> bool {
         match (other, self) {
             _ if self == other || other == ElementType::Pred => true,
@@ -88,8 +88,8 @@ mod tests {
         }
     }
 
-    /// Converts all values of each small float type to each small float type. Checks that
-    /// `holds_values_of` is true exactly if each value survives the conversion.
+    /// For each pair of small float types, converts all values of the first type to the second
+    /// type. Checks that `holds_values_of` is true exactly if each value survives the conversion.
     #[test]
     fn small_floats_hold_what_survives_the_way_there_and_back() {
         let small: Vec<ElementType> =

@@ -59,10 +59,10 @@ pub struct EntryLayout {
 /// hold sizes have the shape `s32[]` and follow the declared parameters or results.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct InterfaceSizes {
-    /// For each parameter that holds a size: the number of the declared parameter, and the
-    /// dimension whose size it holds.
+    /// For each parameter that holds the size of a dimension: the number of the declared parameter
+    /// that has this dimension, and the dimension.
     pub of_parameters: Vec<(usize, SizedDimension)>,
-    /// For each result that holds a size: the dimension of the declared result whose size it holds.
+    /// For each result that holds the size of a dimension of the declared result: this dimension.
     pub of_result: Vec<SizedDimension>,
     /// Whether the result was declared as an array. If so, the result is now a tuple whose first
     /// element is this array.
@@ -171,8 +171,8 @@ pub struct Metadata {
 
 impl Instruction {
     /// Returns the line of the user's program from which the instruction comes, as `file:line`.
-    /// Returns `None` if the instruction comes from the text of a module, or its metadata name no
-    /// line.
+    /// Returns `None` if the instruction comes from the text of a module, or if its metadata
+    /// contain no line.
     pub fn user_line(&self) -> Option<String> {
         let metadata = self.extra.as_ref()?.metadata.as_ref()?;
         let is_known = self.span.line == 0 && !metadata.source_file.is_empty();
@@ -181,14 +181,15 @@ impl Instruction {
 }
 
 impl Module {
-    /// Returns the location that diagnostics about an instruction name: the line of the user's
-    /// program if it is known, else the file of the module's text.
+    /// Returns the location that a diagnostic about an instruction should contain: the line of the
+    /// user's program if this line is known, else the file of the module's text.
     pub fn place_of(&self, instruction: &Instruction) -> String {
         instruction.user_line().unwrap_or_else(|| self.source_file.clone())
     }
 
-    /// Returns the file and the line from which an instruction comes. If the metadata name a line
-    /// of the user's program, returns this line, else the line of the module's text.
+    /// Returns the file and the line from which an instruction comes. If the metadata contain a
+    /// line of the user's program, returns this line. Otherwise, returns the line of the module's
+    /// text.
     pub fn line_of<'m>(&'m self, instruction: &'m Instruction) -> Option<(&'m str, u32)> {
         let metadata = instruction.extra.as_ref().and_then(|extra| extra.metadata.as_ref());
         let of_user = metadata.map_or(("", 0), |it| (it.source_file.as_str(), it.source_line));

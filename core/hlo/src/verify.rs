@@ -1,4 +1,5 @@
-//! The verifier. The verifier checks every property of a module on which other code relies.
+//! The verifier. Other code relies on certain properties of a module; the verifier checks all these
+//! properties.
 //!
 //! The verifier reports all faults, each with the location of its instruction. The most important
 //! properties of a valid module are these: ids are in range, operands come before users, and

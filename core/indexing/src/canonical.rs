@@ -177,8 +177,8 @@ fn refine(bounds: &Bounds, mut constraints: Vec<Constraint>) -> Option<Vec<Const
     Some(constraints)
 }
 
-/// Returns the used variables, renumbered, and for each old variable the expression that refers to
-/// it after the renumbering.
+/// Renumbers the used variables, and returns them. For each old variable, also returns the
+/// expression that refers to this variable after the renumbering.
 pub(super) fn renumber(variables: &[Variable], used: &[bool], make: fn(u32) -> Expr) -> (Vec<Variable>, Vec<Expr>) {
     let mut kept = Vec::new();
     let mut renamed = Vec::new();

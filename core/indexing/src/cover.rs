@@ -74,7 +74,7 @@ pub enum Violation {
         /// Another point.
         second: PointName,
     },
-    /// The maps send no point to one of the elements.
+    /// There is an element to which the maps send no point.
     #[error("element {element:?} is never reached")]
     Missing {
         /// The index.
@@ -259,7 +259,7 @@ fn outside(map: &IndexingMap, point: Point<'_>, shape: &[i64]) -> Violation {
     Violation::OutOfBounds { element: point.results.to_vec(), shape: shape.to_vec(), point: name_of(map, point) }
 }
 
-/// Returns the violation [`Violation::Twice`] for `point` of `map`, which reaches the same element
+/// Returns the violation [`Violation::Twice`]. The point `point` of `map` reaches the same element
 /// as an earlier point. Searches the maps again to find that earlier point.
 fn twice(maps: &[IndexingMap], map: &IndexingMap, point: Point<'_>) -> Violation {
     let mut first = None;

@@ -43,8 +43,9 @@ pub(super) fn maps_of_leaf(module: &Module, computation: ComputationId, leaf: us
     maps_from(module, computation, root, root_leaf)
 }
 
-/// For every instruction of the computation, returns the maps from the index of an element in a
-/// leaf of `root` to the indices at which this element reads the instruction.
+/// Returns maps for every instruction of the computation. The maps of an instruction lead from the
+/// index of an element in a leaf of `root` to the indices at which this element reads the
+/// instruction.
 pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, leaf: usize) -> RootMaps {
     let instructions = maps_through(module, computation, root, leaf, |_| true);
     let parameters = module.computation(computation).parameters().into_iter();
@@ -52,8 +53,9 @@ pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, lea
     RootMaps { root, leaf, instructions, parameters }
 }
 
-/// Returns the maps from the index of an element in a leaf of `root` to the indices at which this
-/// element reads the instruction `read`. Does not follow the operands of the instructions `ends`.
+/// Returns the maps that state how a leaf of `root` reads the instruction `read`. The maps lead
+/// from the index of an element in the leaf to the indices at which this element reads `read`. Does
+/// not follow the operands of the instructions `ends`.
 pub fn maps_to(
     module: &Module,
     computation: ComputationId,

@@ -1,4 +1,4 @@
-//! Inverts maps. The inverse computes the variables of a map from its results.
+//! Inverts maps. The inverse computes the variables of a map from the map's results.
 //!
 //! Each result is an equation `Σ k·t = value`. If the coefficients `k` are far enough apart, as in
 //! a mixed-radix number, divisions recover the terms `t` from the value. A term is a digit of its
@@ -97,8 +97,8 @@ impl IndexingMap {
 
 /// All points that a map sends to a target.
 pub(super) struct Preimage {
-    /// Map from targets to dimensions. Its range variables stand for variables of the original map
-    /// that the target does not determine.
+    /// Map from targets to dimensions. The range variables of this map stand for those variables of
+    /// the original map that the target does not determine.
     pub map: IndexingMap,
     /// The dimensions of the original map, as expressions over the variables of `map`.
     pub dims: Vec<Expr>,

@@ -253,8 +253,9 @@ struct Number {
 }
 
 impl Number {
-    /// Returns the sum without its constant. Each coefficient must equal the number of values that
-    /// the sum of the terms with smaller coefficients can have.
+    /// Returns the sum without its constant. For each term, the terms with smaller coefficients
+    /// form a sum; the coefficient of the term must equal the number of values that this sum can
+    /// have.
     fn of(sum: &Sum, simplifier: &Simplifier) -> Option<Number> {
         let mut digits = Vec::new();
         let mut lower = 0i64;

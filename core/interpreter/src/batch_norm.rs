@@ -26,7 +26,7 @@ impl Features {
         i / self.inner % self.count
     }
 
-    /// Returns the mean of `term` over the elements of each feature.
+    /// For each feature, returns the mean of `term` over the elements of this feature.
     fn mean(&self, length: usize, term: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut sums = vec![number::LongSum::default(); self.count];
         (0..length).for_each(|i| sums[self.of(i)].add(term(i)));

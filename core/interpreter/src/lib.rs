@@ -21,7 +21,7 @@
 //! movement … linalg   the operations                    function     scalar computations
 //! ```
 //!
-//! [`kernel`] is an interpreter of kernels at any stage of the kernel IR.
+//! [`kernel`] interprets kernels in the kernel IR, at any stage of lowering.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -123,7 +123,8 @@ pub fn evaluate_instruction(
     evaluated(module, &work)
 }
 
-/// Runs `work` on all devices of a program, each with enough stack for the program's nested calls.
+/// Runs `work` once for each device of a program. Each run has enough stack for the program's
+/// nested calls.
 fn evaluated(
     module: &Module,
     work: &(dyn Fn(Option<Device>) -> Result<Literal, EvalError> + Sync),
@@ -180,8 +181,8 @@ fn arguments_error(module: &Module, message: String) -> EvalError {
 
 /// Largest depth of nested calls for which the evaluation runs on the caller's stack.
 const SHALLOW: usize = 24;
-/// Bytes of stack for each level of nested calls. Optimised builds need less stack per level than
-/// this number; unoptimised builds need much stack.
+/// Bytes of stack for each level of nested calls. Optimised builds need fewer bytes per level than
+/// this number. Unoptimised builds need much more stack than optimised builds.
 const BYTES_PER_LEVEL: usize = 64 << 10;
 
 /// Runs `work` with enough stack for calls nested `depth` deep.

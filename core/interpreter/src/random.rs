@@ -1,5 +1,5 @@
-//! Random numbers. `rng` uses a generator of the interpreter with a fixed seed. `rng-bit-generator`
-//! gives exactly the bits that XLA defines.
+//! Random numbers. `rng` uses the interpreter's own generator, which has a fixed seed.
+//! `rng-bit-generator` gives exactly the bits that XLA defines.
 
 use std::f64::consts::TAU;
 
@@ -142,8 +142,8 @@ fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
 }
 
 /// Generates bits with Threefry. Each element of 64 bits consists of the two words of one Threefry
-/// block. For narrower elements, the function halves one dimension: two adjacent elements along
-/// this dimension receive the two words of one block.
+/// block. For narrower elements, the array of blocks has half the size along one dimension: two
+/// elements that are adjacent along this dimension receive the two words of one block.
 fn threefry_bits(key: u64, counter: u64, ty: ElementType, dims: &[usize]) -> (Vec<u64>, Vec<u64>) {
     let block = |i: usize| threefry(halves(key), halves(counter.wrapping_add(i as u64)));
     let count: usize = dims.iter().product();
@@ -164,8 +164,8 @@ fn threefry_bits(key: u64, counter: u64, ty: ElementType, dims: &[usize]) -> (Ve
     (vec![key, counter.wrapping_add(blocks as u64)], bits)
 }
 
-/// Returns the first dimension of even size. If all sizes are odd, returns the first dimension of
-/// the largest size.
+/// Returns the first dimension of even size. If all sizes are odd, returns the first of the largest
+/// dimensions.
 fn split_dimension(dims: &[usize]) -> Option<usize> {
     let largest = dims.iter().max()?;
     dims.iter().position(|d| d.is_multiple_of(2)).or_else(|| dims.iter().position(|d| d == largest))

@@ -68,8 +68,8 @@ pub(crate) struct Held<'f> {
 
 /// The result of combining the elements that the reduction has visited so far.
 enum Kept {
-    /// The accumulator of a reduction of a single array by one binary operation, and the type in
-    /// which the operation computes.
+    /// The state of a reduction that combines a single array by one binary operation: the
+    /// accumulator, and the type in which the operation computes.
     Accumulated(Accumulator, ElementType),
     Values(Vec<Scalar>),
 }

@@ -79,7 +79,7 @@ impl Running {
         Ok(one_or_tuple(results))
     }
 
-    /// Returns the elements of the window at position `at` that have not been combined yet. All
+    /// Returns those elements of the window at position `at` that have not been combined yet. All
     /// windows contain the same end of the array. `taken` is the range of the elements that have
     /// been combined, counted from the end that all windows contain.
     fn further(&self, at: usize, taken: &mut std::ops::Range<usize>) -> impl Iterator<Item = usize> + use<> {

@@ -37,8 +37,8 @@ pub const MOST_MAPS: usize = 1024;
 /// Largest number of visits of a plan. The prediction of a plan's time analyses each visit. Plans
 /// in the corpus have up to 60 visits.
 pub const MOST_VISITS: usize = 1024;
-/// Largest total number of instructions that the visits of a plan name; each visit counts its
-/// instructions once.
+/// Largest total number of instructions that the visits of a plan name. An instruction that several
+/// visits name counts several times.
 pub const MOST_VISITED_INSTRUCTIONS: usize = 1 << 16;
 /// Largest number of variables of an indexing map. A tensor has few dimensions, and a kernel has
 /// few loops per dimension.
@@ -66,8 +66,8 @@ pub const MOST_EVALUATIONS: u64 = 1 << 31;
 
 /// Largest number of functions that a kernel calls.
 pub const MOST_CALLS: usize = 1 << 16;
-/// Largest total number of instructions of the functions that a kernel calls; each function counts
-/// its instructions once.
+/// Largest total number of instructions of the functions that a kernel calls. An instruction that
+/// belongs to several functions counts several times.
 pub const MOST_CALLED_INSTRUCTIONS: usize = 1 << 22;
 /// Largest number of bytes that follow the kernel's name in the name of a function.
 pub const MOST_SYMBOL_BYTES: usize = 256;

@@ -1,6 +1,6 @@
-//! Matrix products that the lanes of a warp compute together with one instruction of the target.
-//! This module lists the products, and defines which elements each lane holds. A *step* is one
-//! index along the contracted dimension.
+//! Matrix products that one instruction of the target computes. All lanes of a warp execute this
+//! instruction together. This module lists the products, and defines which elements each lane
+//! holds. A *step* is one index along the contracted dimension.
 //!
 //! ```text
 //! left    rows x steps      words of neighbouring steps
@@ -15,7 +15,8 @@ use super::{Attribute, Float, Operation, Scalar, Type};
 
 /// Number of lanes that compute a product together.
 pub const PRODUCT_LANES: i64 = 32;
-/// Largest number of words and sums that a lane holds for one product.
+/// Largest number of values that a lane holds for one product: words of the left operand, words of
+/// the right operand, and sums.
 pub const MOST_PRODUCT_WORDS: usize = 10;
 /// Size in bytes of the smallest word of an operand. A lane holds a word, which consists of several
 /// elements, in one register.
@@ -107,8 +108,8 @@ impl MatrixProduct {
         (WORD / self.factor().byte_size() as i64).max(1)
     }
 
-    /// Returns how many words of the left operand, words of the right operand, and sums one lane
-    /// holds.
+    /// Returns three numbers for one lane: how many words of the left operand, how many words of
+    /// the right operand, and how many sums the lane holds.
     pub fn words(self) -> [i64; 3] {
         let [rows, columns, steps] = self.shape();
         let of_lane = |elements: i64| elements / PRODUCT_LANES;
@@ -152,7 +153,7 @@ pub const GROUP_THREADS: i64 = 128;
 pub const GROUP_ROWS: i64 = 64;
 /// Number of rows, and of columns, in each square of a tile.
 pub const TILE_SQUARE: i64 = 8;
-/// Number of steps along the contracted dimension that four warps multiply with one instruction.
+/// Number of steps along the contracted dimension that one instruction of four warps covers.
 pub const GROUP_STEPS: i64 = 16;
 /// Largest number of columns of the right tile.
 pub const MOST_GROUP_COLUMNS: i64 = 256;

@@ -3,8 +3,8 @@
 /// The effect that an operation has besides computing its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// No effect. Passes merge equal operations without effect, and remove unused operations
-    /// without effect.
+    /// No effect. If two operations without effect are equal, passes merge them. If an operation
+    /// without effect is unused, passes remove it.
     None,
     /// The operation has the effects of the operations in its regions.
     OfRegions,
@@ -279,8 +279,8 @@ macro_rules! operations {
 table!(operations);
 
 impl OpKind {
-    /// Whether the simulator can report a fault at this operation, because the operation reads or
-    /// writes tensors, waits for other threads, or may not terminate.
+    /// Whether the simulator can report a fault at this operation. The simulator can do so if the
+    /// operation reads or writes tensors, waits for other threads, or may run forever.
     pub const fn is_reported(self) -> bool {
         use OpKind::*;
         match self {
@@ -302,8 +302,8 @@ impl OpKind {
         }
     }
 
-    /// Whether the operation is a machine instruction whose result, if it is NaN, has either the
-    /// bits of a NaN operand or the bits of the default NaN.
+    /// Whether the operation is a machine instruction whose NaN results follow a rule: each NaN
+    /// result has either the bits of a NaN operand or the bits of the default NaN.
     pub const fn passes_nans(self) -> bool {
         matches!(self, OpKind::AddF | OpKind::SubF | OpKind::MulF | OpKind::DivF | OpKind::Sqrt | OpKind::Fma)
     }

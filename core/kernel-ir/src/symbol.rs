@@ -4,8 +4,9 @@
 /// parts, and a file name has at most 255 bytes.
 const MOST_PART_BYTES: usize = 80;
 
-/// Keeps ASCII letters, digits, `_` and the character `also` of a name. Replaces all other
-/// characters by `_`. A long name is truncated, and a hash of the whole name is appended.
+/// Keeps those characters of a name that are ASCII letters, digits, `_` or the character `also`.
+/// Replaces all other characters by `_`. A long name is truncated, and a hash of the whole name is
+/// appended.
 pub fn symbol_part(name: &str, also: char) -> String {
     let valid = |c: char| if c.is_ascii_alphanumeric() || c == also { c } else { '_' };
     let clean: String = name.chars().map(valid).collect();

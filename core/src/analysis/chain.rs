@@ -6,11 +6,11 @@
 //!           phase 1     phase 2               last phase
 //! ```
 //!
-//! An array that depends on a reduction either has one element per row, or has one element per
-//! element of the rows. In row-major order, the elements of an array that depends on a reduction
-//! follow the order of the rows. So a kernel may process the rows one by one and walk over each row
-//! several times. In each *phase*, the kernel computes the reductions that depend only on
-//! reductions of earlier phases.
+//! An array that depends on a reduction has either one element for each row, or one element for
+//! each element of each row. In row-major order, the elements of an array that depends on a
+//! reduction follow the order of the rows. So a kernel may process the rows one by one and walk
+//! over each row several times. In each *phase*, the kernel computes the reductions that depend
+//! only on reductions of earlier phases.
 
 use super::epilogue::keeps_positions;
 use super::reduction::{ReductionHero, ReductionKind, ReductionProblem, hero};
@@ -26,7 +26,7 @@ pub enum RowPlace {
     Free,
     /// One element per row.
     Row,
-    /// One element per element of the rows.
+    /// One element for each element of each row.
     Element,
     /// The array depends on a reduction of the chain, but its elements correspond neither to rows
     /// nor to the elements of rows.
@@ -54,8 +54,9 @@ pub struct RowChain {
     /// The reductions of each phase. `phases[0]` has the reductions that depend on no other
     /// reduction.
     pub phases: Vec<Vec<ReductionHero>>,
-    /// Values with one element per row that a broadcast repeats for every element of the row.
-    /// `row_values` omits a reduction that only other values with one element per row use.
+    /// Values that have one element per row, and that are operands of broadcasts. The broadcast of
+    /// a value repeats the element of each row for all elements of the row. `row_values` omits a
+    /// reduction if only other values with one element per row use this reduction.
     pub row_values: Vec<InstrId>,
     /// The roots in order, with their output numbers.
     pub roots: Vec<ChainRoot>,
@@ -85,8 +86,8 @@ impl RowSpace {
         self.rows.saturating_mul(self.length)
     }
 
-    /// Returns the map from `(row, element)` to the index in an array that has one element per
-    /// element of the rows.
+    /// Returns the map from `(row, element)` to the index in an array that has one element for each
+    /// element of each row.
     pub fn element_index(&self, dims: &[i64]) -> IndexingMap {
         let position = Expr::dim(0) * self.length + Expr::dim(1);
         IndexingMap::from_tensor_sizes(delinearize(&position, dims), &[self.rows, self.length], &[]).simplify()

@@ -21,8 +21,8 @@ pub struct Hero {
 /// and equal forms for operations that one kernel can compute together.
 ///
 /// Searches from the root towards its operands, through the epilogue, and visits near operations
-/// first. All operations with a form that the search finds must have the same form. The hero is the
-/// nearest of the found operations that only elementwise operations follow.
+/// first. If the search finds several operations that have a form, their forms must be equal. The
+/// hero is the nearest found operation after which only elementwise operations follow.
 pub fn hero_of<F: PartialEq>(computation: &Computation, root: InstrId, form: impl Fn(InstrId) -> Option<F>) -> Hero {
     let name = |id: InstrId| computation.instruction(id).name.as_str();
     let opcode = |id: InstrId| computation.instruction(id).opcode();

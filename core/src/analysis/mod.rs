@@ -7,9 +7,9 @@
 //! The hero is an operation, for example a reduce or a transpose. The kernel uses the iteration
 //! space of the hero. The epilogue consists of the operations between the hero and the root. The
 //! epilogue works element by element, so a kernel can apply it to each element of the hero right
-//! after computing that element. The prologue computes the hero's operands. Any kernel that visits
-//! the elements of a root without hero can compute this root. The caller decides which operations
-//! are heroes.
+//! after computing that element. The prologue computes the hero's operands. If a root has no hero,
+//! any kernel that visits the root's elements can compute the root. The caller decides which
+//! operations are heroes.
 
 mod banks;
 mod chain;

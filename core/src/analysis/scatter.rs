@@ -222,7 +222,7 @@ impl Combination {
             .collect()
     }
 
-    /// Whether the updates of one element, applied in any order, give bitwise equal results.
+    /// Whether the updates of one element give bitwise equal results in every order.
     pub fn is_order_free(self, element: ElementType) -> bool {
         match self {
             Combination::Keep => true,

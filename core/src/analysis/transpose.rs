@@ -28,7 +28,8 @@ pub struct TransposeFusion {
     /// The transposes that are heroes, in instruction order. The kernel reads the operands of the
     /// heroes.
     pub heroes: Vec<InstrId>,
-    /// For each root of the fusion, in order, when the kernel writes the root.
+    /// One entry per root of the fusion, in order. Each entry states when the kernel writes the
+    /// root.
     pub roots: Vec<RootPlace>,
     /// Why this is a transpose fusion, in words for `explain`.
     pub reason: String,

@@ -21,8 +21,8 @@ pub struct Claim {
     /// points where it needs them. The cost is infinite if no kernel of another hero can compute
     /// these elements.
     pub lost_inside: f64,
-    /// Extra cost, in additions, if the kernel of another hero computes this operation because one
-    /// epilogue uses both this operation and the other hero. That kernel computes the elements of
+    /// Extra cost, in additions, if one epilogue uses both this operation and another hero, so that
+    /// the kernel of the other hero computes this operation. That kernel computes the elements of
     /// this operation in the order of the other hero.
     pub lost_beside: f64,
     /// The kernel's pass over the elements of its operands, if the kernel makes exactly one pass.
@@ -80,14 +80,14 @@ pub enum HeroPlace {
 /// time than the second kernel takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
-    /// Number of parts per result with which the first step uses the whole device. The host may
+    /// Number of parts per result that the first step needs to use the whole device. The host may
     /// choose a smaller number of parts, or a number of parts that divides the size of a dimension.
     /// The number of parts is 1 if the reduction has enough results to use the whole device without
     /// a division.
     pub count: i64,
     /// Number of results whose elements the kernel reduces together, for example the number of
-    /// columns that one core reads. One piece of work consists of one part of the elements of each
-    /// of these results.
+    /// columns that one core reads. For each of these results, one piece of work reduces one part
+    /// of the result's elements.
     pub together: i64,
     /// Amount of arithmetic per element, in [bytes](crate::cost::arithmetic_bytes), that takes as
     /// long as the kernel takes to read and reduce the element. With more arithmetic per element

@@ -34,7 +34,7 @@ pub trait Emitter: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the instructions around an anchor that the emitter wants to compute in one kernel.
+    /// Returns those instructions around an anchor that the emitter wants to compute in one kernel.
     /// If the host predicts that this kernel is faster than the kernels that it would build without
     /// the bid, the host turns the instructions into a fusion. The host then asks the emitter to
     /// [consider](Emitter::consider) and [plan](Emitter::plan) this fusion like any other fusion.

@@ -27,7 +27,7 @@ pub struct Fusion {
     found: Found,
 }
 
-/// The facts about a fusion that a family of emitters needs. These facts depend only on the fusion,
+/// The facts that a family of emitters needs about a fusion. These facts depend only on the fusion,
 /// so [`Fusion::analysis`] computes them once and caches them in the fusion.
 pub trait Analysis: Any + Send + Sync + Sized {
     /// Analyses a fusion.

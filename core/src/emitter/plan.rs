@@ -24,8 +24,8 @@ pub enum WriteMode {
     /// The kernel updates elements any number of times: either with atomic operations, or in order
     /// in one thread. [`OutputPlan::initial`] is the parameter with the values before the updates.
     Atomic,
-    /// The kernel writes only part of the output, each element at most once. Elements that the
-    /// kernel does not write keep their [initial value](OutputPlan::initial).
+    /// The kernel writes only part of the output, and writes each element at most once. Elements
+    /// that the kernel does not write keep their [initial value](OutputPlan::initial).
     InPlace,
 }
 
@@ -57,7 +57,7 @@ impl LaunchDimensions {
 }
 
 impl OutputPlan {
-    /// Plans an output of which the kernel writes each element exactly once.
+    /// Plans an output. The kernel writes each element of this output exactly once.
     #[track_caller]
     pub fn unique(map: IndexingMap) -> Self {
         OutputPlan::unique_parts(vec![map])
@@ -71,14 +71,14 @@ impl OutputPlan {
     }
 
     /// Plans an output that starts with the parameter's value. The kernel replaces some of the
-    /// elements, each at most once.
+    /// elements, and replaces no element more than once.
     #[track_caller]
     pub fn in_place(map: IndexingMap, parameter: u32) -> Self {
         OutputPlan::in_place_parts(vec![map], parameter)
     }
 
     /// Plans an output that starts with the parameter's value. Several loop nests replace some of
-    /// the elements, each at most once.
+    /// the elements, and no element is replaced more than once.
     #[track_caller]
     pub fn in_place_parts(maps: Vec<IndexingMap>, parameter: u32) -> Self {
         OutputPlan { maps, mode: WriteMode::InPlace, initial: Some(parameter), place: caller() }
@@ -99,8 +99,8 @@ fn caller() -> Option<String> {
     Some(Location::caller().to_string())
 }
 
-/// Values that a kernel computes point by point, and the map of these points. The indexing maps of
-/// the operations determine which parameter elements the kernel reads for these values.
+/// Values that a kernel computes point by point, and a map that states these points. The indexing
+/// maps of the operations determine which parameter elements the kernel reads for these values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
     /// Map `(th, bl)[loops…] -> index of the values`. The last loop is the innermost.
@@ -133,9 +133,9 @@ pub struct Work {
     /// caches do not first read the cache line that they overwrite.
     pub past_caches: bool,
     /// Whether the last bits of results depend on the order of the threads and may therefore differ
-    /// between runs. Emitters set this flag only if the work is so small that a reproducible plan
-    /// is possible, too. The prediction adds a penalty to a plan with this flag, so that
-    /// reproducible plans rank first.
+    /// between runs. Emitters set this flag only for a small amount of work, because only then is a
+    /// reproducible plan possible, too. The prediction adds a penalty to a plan with this flag, so
+    /// that reproducible plans rank first.
     pub unordered: bool,
 }
 

@@ -84,8 +84,9 @@ pub trait Strategy: Send + Sync {
         Ok(())
     }
 
-    /// Whether the strategy takes fusions only on request. The host uses a strategy on request only
-    /// if the user names the strategy or no other emitter takes the fusion.
+    /// Whether the strategy takes fusions only on request. If a strategy takes fusions only on
+    /// request, the host uses the strategy only in two cases: the user names it, or no other
+    /// emitter takes the fusion.
     fn is_on_request(&self) -> bool {
         false
     }

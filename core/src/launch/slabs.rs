@@ -15,8 +15,9 @@ const HANDING_OUT: i64 = 64 << 10;
 /// Number of points to which cuts are aligned: a row may be cut only at multiples of this number.
 /// `CUT` elements of any type fill whole cache lines.
 const CUT: i64 = 64;
-/// Least number of groups of rows in a block whose number of rows is rounded up to whole groups.
-/// Rounding makes a block with this many groups larger by at most one sixteenth.
+/// The number of rows in a block is rounded up to whole groups of rows only if the block has at
+/// least this number of groups. Rounding makes a block with this many groups larger by at most one
+/// sixteenth.
 const MANY: i64 = 16;
 
 /// Returns the largest number of blocks for which distributing a kernel over the cores pays off.
@@ -28,9 +29,9 @@ fn most_blocks(device: &DeviceDescription) -> i64 {
 /// least as many blocks as cores, the number of blocks is a multiple of the number of cores, so
 /// that all cores finish together.
 ///
-/// A small array is in the cache of the core that wrote the array. The core that wrote a small
-/// array reads the array alone faster than all cores together could read it. A kernel that reads
-/// small arrays therefore runs on several cores only if the kernel does much arithmetic.
+/// A small array is in the cache of the core that wrote the array. Reading a small array is faster
+/// on the core that wrote it than on all cores together. A kernel that reads small arrays therefore
+/// runs on several cores only if the kernel does much arithmetic.
 pub fn blocks_for(cost: Cost, device: &DeviceDescription) -> i64 {
     blocks_for_update(cost, 0, device)
 }
@@ -116,10 +117,10 @@ struct Tiling {
 
 /// The part of a nest that one block computes.
 enum Cut {
-    /// `count` rows. The kernel has a separate loop for each of the last `inner` outer dimensions.
-    /// `count` is a multiple of the product of the sizes of these dimensions.
+    /// `count` rows. The kernel has a separate loop for each of the last `inner` dimensions in
+    /// `outer`. `count` is a multiple of the product of the sizes of these dimensions.
     Rows { count: i64, inner: usize },
-    /// A part of one row: `length` points, with `parts` parts per row.
+    /// A part of one row. Each row has `parts` parts, and each part has `length` points.
     Part { length: i64, parts: i64 },
 }
 

@@ -26,11 +26,12 @@ pub enum Question {
     Plan = 3,
     /// The question has an emitter, a fusion, a device and a plan, and the answer is a kernel.
     Emit = 4,
-    /// The question has an emitter, a region as a fusion, an anchor and a device, and the answer is
-    /// a bid.
+    /// The question has an emitter, a region (encoded as a fusion), an anchor and a device. The
+    /// answer is a bid.
     Bid = 5,
-    /// The question has an emitter, an operation as a fusion with the operation's name as anchor,
-    /// and a device. The answer contains the claim, or is empty if the emitter makes no claim.
+    /// The question has an emitter, a fusion that contains only one operation, the operation's name
+    /// as anchor, and a device. The answer contains the claim, or is empty if the emitter makes no
+    /// claim.
     Claim = 6,
 }
 
@@ -108,8 +109,8 @@ pub struct Descriptor {
     pub name: String,
     #[prost(string, tag = "3")]
     pub version: String,
-    /// Names of opcodes. A reader skips opcode names that it does not know, because no operation
-    /// that the reader knows has such a name.
+    /// Names of opcodes. A reader skips unknown names of opcodes, because no operation of the
+    /// reader's own release has such a name.
     #[prost(string, repeated, tag = "4")]
     pub anchors: Vec<String>,
     /// Names of opcodes, encoded like the names in `anchors`.
@@ -253,8 +254,9 @@ pub struct Verdict {
     /// The reason, if the emitter declines the fusion.
     #[prost(message, optional, tag = "1")]
     pub decline: Option<Decline>,
-    /// Whether the emitter takes the fusion only on request. The host uses an emitter on request
-    /// only if the user selects the emitter or no other emitter takes the fusion.
+    /// Whether the emitter takes the fusion only on request. If the emitter takes the fusion only
+    /// on request, the host uses the emitter only in two cases: the user selects it, or no other
+    /// emitter takes the fusion.
     #[prost(bool, tag = "2")]
     pub on_request: bool,
 }

@@ -26,9 +26,9 @@ pub enum Extent {
     Padded(Source, PaddingDim),
     /// The number of windows that fit into the dimension.
     Windows(Source, WindowDim),
-    /// The size of `of`, multiplied by `times`, then divided by `per` and rounded down. The result
-    /// of a reshape that merges or splits dimensions has an extent of this variant if only the
-    /// outermost dimensions are dynamic.
+    /// The size of `of`, multiplied by `times`, then divided by `per` and rounded down. If a
+    /// reshape merges or splits dimensions, and only the outermost of these dimensions are dynamic,
+    /// the result has an extent of this variant.
     Scaled {
         /// The outermost dimension before the reshape. The dimensions that the reshape merges or
         /// splits form a group.
@@ -38,8 +38,8 @@ pub enum Extent {
         /// Product of the inner dimensions of the group after the reshape.
         per: i64,
     },
-    /// The product of the sizes of these dimensions. The result of a reshape that merges several
-    /// dimensions has an extent of this variant if an inner dimension is dynamic.
+    /// The product of the sizes of these dimensions. If a reshape merges several dimensions, and an
+    /// inner one of these dimensions is dynamic, the result has an extent of this variant.
     Merged(Vec<Source>),
     /// The size is unknown, because HLO does not define where a reshape moves the elements.
     Unknown,

@@ -11,8 +11,9 @@ use crate::{ArrayShape, ConvolutionAttrs, DotDims, GatherDims, Op, Shape};
 
 /// Returns the extent of each dimension, for each array leaf of a result. `result` is the declared
 /// shape. This function does not cover operations that return tuples unchanged. This function does
-/// not cover operations that call computations with whole values, either. The results of tuple
-/// operations and calls have the sizes of the tuple or of the called computation's result.
+/// not cover operations that call computations with whole values, either. The result of a tuple
+/// operation has the sizes of the tuple. The result of a call has the sizes of the called
+/// computation's result.
 pub fn extents(op: &Op, operands: &[&Shape], result: &Shape) -> Vec<Vec<Extent>> {
     let is_dynamic = |source: &Source| {
         let operand = operands.get(source.operand).and_then(|shape| shape.as_array());
@@ -105,9 +106,9 @@ impl Sized<'_> {
         }
     }
 
-    /// Returns one extent for each dimension of the result: the size equals the size of the same
-    /// dimension of each operand in `operands`. The extent ignores operands that lack this
-    /// dimension.
+    /// Returns one extent for each dimension of the result. The extent states that this dimension
+    /// has the same size as in each operand in `operands`. The extent ignores operands that lack
+    /// this dimension.
     fn alike(&self, operands: std::ops::Range<usize>) -> Vec<Extent> {
         let of = |d: usize| operands.clone().filter(|&it| d < self.rank(it)).map(|it| source(it, d)).collect();
         (0..self.result.rank()).map(|d| Extent::Same(of(d))).collect()

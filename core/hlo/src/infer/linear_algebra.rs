@@ -71,7 +71,7 @@ pub(super) fn triangular_solve(site: &Site, left_side: bool) -> Inferred {
 }
 
 /// Checks that the operands `per_feature` have one element per feature. Returns the array that is
-/// normalised, and the shape that each of these operands must have.
+/// normalised, and the shape that each operand of `per_feature` must have.
 fn batch_norm<'a>(site: &Site<'a>, feature: i64, per_feature: &[usize]) -> Inferred<(&'a ArrayShape, Shape)> {
     let operand = site.array(0)?;
     ensure!(operand.element_type.is_float(), "{} needs a float type, its operand is {operand}", site.name());

@@ -1,10 +1,11 @@
-//! Finds the dimensions before and after a reshape that correspond to each other.
+//! Finds which dimensions of a reshape's result correspond to which dimensions of its operand.
 
 use super::dynamic_size::{Extent, Source};
 use crate::ArrayShape;
 
-/// Dimensions `from` before a reshape and dimensions `to` after it that enumerate the same
-/// elements. The sizes of `from` and the sizes of `to` have equal products.
+/// Corresponding dimensions: before a reshape, the dimensions `from` enumerate the same elements as
+/// the dimensions `to` after the reshape. The sizes of `from` and the sizes of `to` have equal
+/// products.
 struct Group {
     from: Vec<usize>,
     to: Vec<usize>,

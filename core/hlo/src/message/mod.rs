@@ -1,5 +1,5 @@
-//! The messages of `HloModuleProto` as plain structs. Each attribute in the table of operations
-//! names the field of a message that stores the attribute.
+//! The messages of `HloModuleProto` as plain structs. In the table of operations, each attribute
+//! names the message field that stores this attribute.
 //!
 //! With the feature `proto`, the messages can be read from bytes and written to bytes. Without the
 //! feature `proto`, the messages only have default values. A plugin does not read protobuf, so a

@@ -200,8 +200,8 @@ fn replica_groups_text(message: &Instruction) -> Option<String> {
     Some(format!("[{},{}]{numbers}", iota.num_replica_groups, iota.num_devices_per_group))
 }
 
-/// Returns the attributes of an operation that fusebox stores as `Op::Other`, with verbatim
-/// attributes.
+/// Returns the attributes of an operation that fusebox stores as `Op::Other`. This variant keeps
+/// attributes verbatim.
 pub(super) fn other_attributes(message: &Instruction) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: Option<String>| list.extend(value.map(|value| (name.to_owned(), value)));

@@ -6,7 +6,8 @@ use super::mesh::{Mesh, Meshes};
 use super::{expect, integer, list, string, unexpected};
 use crate::text::lexer::Cursor;
 
-/// The axes of a mesh that divide each dimension of an array.
+/// A sharding of an array: for each dimension of the array, the axes of a mesh that divide this
+/// dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AxisSharding {
     /// The mesh.
@@ -30,8 +31,8 @@ pub struct MeshAxis {
 }
 
 impl MeshAxis {
-    /// Returns the size of the axis, and the position along this axis of the device at
-    /// `coordinates`.
+    /// Returns the size of the axis, and the position that the device at `coordinates` has along
+    /// this axis.
     pub(super) fn place(&self, mesh: &Mesh, coordinates: &[i64]) -> Result<(i64, i64), String> {
         let number = mesh.axis(&self.name)?;
         let (whole, coordinate) = (mesh.axes[number].1, coordinates[number]);
@@ -65,7 +66,7 @@ impl fmt::Display for MeshAxis {
 }
 
 impl AxisSharding {
-    /// Returns the sharding without the axes that `names` does not list.
+    /// Returns the sharding, but keeps only the axes that `names` lists.
     #[must_use]
     pub fn along(&self, names: &[String]) -> AxisSharding {
         let kept = |axes: &Vec<MeshAxis>| axes.iter().filter(|axis| names.contains(&axis.name)).cloned().collect();

@@ -14,7 +14,8 @@ use crate::{BinaryOp, Combiner, Computation, ComputationId, InstrId, Instruction
 pub struct Collective {
     /// The arrays that each device receives.
     pub kind: CollectiveKind,
-    /// The groups of devices; empty if all devices are one group, in the order of their numbers.
+    /// The groups of devices. The list is empty if all devices form one group, ordered by their
+    /// numbers.
     groups: Vec<Vec<i64>>,
 }
 

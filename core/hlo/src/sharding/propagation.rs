@@ -58,8 +58,8 @@ impl Known {
     }
 }
 
-/// For each dimension, copies the axes from the first array with axes for this dimension. Skips
-/// axes if the result already uses one of them for another dimension.
+/// For each dimension, copies the axes from the first array in `all` that has axes for this
+/// dimension. Skips axes if the result already uses one of them for another dimension.
 fn merged(rank: usize, all: &[&[Vec<MeshAxis>]]) -> Dims {
     let mut result: Dims = vec![Vec::new(); rank];
     for dims in all.iter().filter(|dims| dims.len() == rank) {
@@ -218,9 +218,10 @@ fn one_or_tuple(mut known: Vec<Known>) -> Known {
     if known.len() == 1 { known.remove(0) } else { Known::Tuple(known) }
 }
 
-/// Returns the axes that are known to divide the result of an operation on arrays. The function
-/// treats each divided dimension of an operand as dynamic. If the size of a result dimension then
-/// equals this dynamic size or is proportional to it, the same axes divide the result dimension.
+/// Returns the axes that are known to divide the result of an operation on arrays. To find these
+/// axes, the function treats each divided dimension of an operand as dynamic. If the size of a
+/// result dimension equals the size of a divided dimension, or is proportional to it, the axes of
+/// the divided dimension also divide the result dimension.
 fn of_operation(instruction: &Instruction, operands: &[&Known], shapes: &[&Shape]) -> Known {
     let arrays = instruction.shape.leaves().into_iter().filter_map(Shape::as_array);
     let mut results: Vec<Dims> = arrays.map(|array| vec![Vec::new(); array.dims.len()]).collect();

@@ -178,8 +178,8 @@ pub(crate) fn split_multiples(sum: &Sum, divisor: i64) -> (Sum, Sum) {
 
 /// Returns divisors of `divisor` that are above 1 and below `divisor` and divide some of the
 /// coefficients. Larger divisors come first. For each coefficient, the result contains the greatest
-/// common divisor of the coefficient and `divisor`. For each n, the result also contains the
-/// greatest common divisor of the n largest of the coefficients' divisors.
+/// common divisor of the coefficient and `divisor`. For each prefix of the list of these divisors
+/// in descending order, the result also contains the greatest common divisor of the prefix.
 fn units(sum: &Sum, divisor: i64) -> Vec<i64> {
     // The result divides `divisor`, so it fits.
     let with = |factor: i64| gcd(factor.unsigned_abs(), divisor.unsigned_abs()) as i64;

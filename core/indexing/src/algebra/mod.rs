@@ -92,9 +92,9 @@ pub struct Algebra {
 
 /// Largest number of rules applied per operation. Realistic index expressions need tens of rules.
 const MAX_STEPS: u32 = 2_000;
-/// Largest height of expressions that `compare` orders by their parts. `compare` orders higher
-/// expressions by height and then by creation, because comparing their parts each time would take
-/// too long.
+/// Largest height at which `compare` still orders an expression by its parts. `compare` orders
+/// higher expressions by height and then by creation, because comparing their parts each time would
+/// take too long.
 const COMPARED_HEIGHT: u32 = 32;
 
 impl Algebra {

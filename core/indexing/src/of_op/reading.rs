@@ -60,7 +60,7 @@ impl Reading {
         Reading::new(IndexingMap::from_tensor_sizes(Vec::new(), output, &[]))
     }
 
-    /// Returns the reading of the same elements of another leaf.
+    /// Returns a reading of another leaf, at the same indices.
     #[must_use]
     pub fn of_leaf(self, leaf: usize) -> Self {
         Reading { leaf, ..self }

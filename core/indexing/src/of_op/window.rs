@@ -27,8 +27,8 @@ pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<R
     Ok(Reading::new(map))
 }
 
-/// Returns how a reduce-window reads an operand. The elements of an array are read under the
-/// window. An initial value is a scalar.
+/// Returns how a reduce-window reads an operand. An array is read at all elements under the window.
+/// An initial value is a scalar.
 pub(super) fn reduce_window(site: Site, operand: usize, window: &Window) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand >= site.instruction.operands.len() / 2 {

@@ -201,8 +201,8 @@ pub(super) fn tile_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     before.iter().enumerate().map(sum_of).collect()
 }
 
-/// Multiplies corresponding elements of two operands. For each word of the operands, adds the
-/// products of the word's elements to one sum.
+/// Multiplies corresponding elements of two operands. Each sum belongs to one word of both
+/// operands. The products of the elements in this word are added to the sum.
 pub(super) fn word_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     let element = frame.element(op.operands[2]);
     let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());

@@ -6,8 +6,8 @@ use super::hessenberg::hessenberg;
 use super::householder::unitary_below;
 use crate::number::{Complex, complex};
 
-/// Eigenvalues, with right and left eigenvectors as columns. Each eigenvector has length 1, and its
-/// largest component is real.
+/// Eigenvalues, right eigenvectors and left eigenvectors. Each eigenvector is a column of a matrix.
+/// Each eigenvector has length 1, and its largest component is real.
 pub(crate) struct Eigen {
     pub values: Vec<Complex>,
     pub right: Matrix,
@@ -187,8 +187,9 @@ fn pair_up(values: &mut [Complex]) -> Vec<usize> {
     order
 }
 
-/// Removes rounding errors. Eigenvalues and eigenvectors that are real or conjugate in exact
-/// arithmetic become exactly real or exactly conjugate.
+/// Removes rounding errors. An eigenvalue or eigenvector that is real in exact arithmetic becomes
+/// exactly real. Eigenvalues or eigenvectors that are conjugate in exact arithmetic become exactly
+/// conjugate.
 fn make_real(right: &mut Matrix, left: &mut Matrix, values: &mut [Complex]) {
     let norm = values.iter().fold(0f64, |m, z| m.max(z.abs()));
     let mut k = 0;

@@ -25,7 +25,8 @@ impl Matrix {
         Matrix::from_fn(rows, columns, |_, _| Complex::ZERO)
     }
 
-    /// Returns a matrix of NaN, the result of a factorisation that does not exist.
+    /// Returns a matrix whose elements are NaN. This matrix is the result if a factorisation does
+    /// not exist.
     pub fn not_numbers(rows: usize, columns: usize) -> Self {
         Matrix::from_fn(rows, columns, |_, _| complex(f64::NAN, f64::NAN))
     }

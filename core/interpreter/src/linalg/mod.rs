@@ -1,4 +1,4 @@
-//! Linear algebra of `cholesky`, `triangular-solve` and LAPACK's functions.
+//! Linear algebra for the operations `cholesky` and `triangular-solve`, and for LAPACK's functions.
 //!
 //! All functions compute with complex matrices in `f64`, regardless of the element type, and round
 //! at the end. Conventions (signs, scalings, pivoting) follow LAPACK, so that results agree with

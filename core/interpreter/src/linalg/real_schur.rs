@@ -39,7 +39,7 @@ pub(crate) fn real_schur(a: &Matrix) -> Option<RealSchur> {
     rows.iterate().then(|| rows.complete(scale))
 }
 
-/// `T` and `Q` during the computation, row by row.
+/// `T` and `Q` during the computation, in row-major order.
 struct Rows {
     n: usize,
     t: Vec<f64>,

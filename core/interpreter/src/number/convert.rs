@@ -68,7 +68,8 @@ fn int_to_float(from: ElementType, to: ElementType, x: i64) -> f64 {
 }
 
 /// Converts an integer to `f64`, and sets the last bit of the mantissa if the conversion cuts off
-/// non-zero bits. Rounding the result to a narrower type then equals rounding the integer directly.
+/// non-zero bits. Rounding this result to a narrower type gives the same value as rounding the
+/// integer directly.
 fn to_odd(x: u64) -> f64 {
     let excess = 64u32.saturating_sub(53 + x.leading_zeros());
     let kept = x >> excess;

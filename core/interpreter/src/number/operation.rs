@@ -37,8 +37,8 @@ pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar
     }
 }
 
-/// Rounds the result of an operation to its type. An operation on narrow floats has the result that
-/// a computation in `f32` has. The range of `f32` affects only results of type `f8E8M0FNU`.
+/// Rounds the result of an operation to its type. An operation on narrow floats gives the same
+/// result as a computation in `f32`. The range of `f32` affects only results of type `f8E8M0FNU`.
 /// `f8E8M0FNU` has no zero, so a number that `f32` rounds to 0 becomes NaN.
 fn round_computed(ty: ElementType, x: f64) -> f64 {
     if ty == ElementType::F8E8M0FNU { round(ty, round(ElementType::F32, x)) } else { round(ty, x) }
@@ -119,8 +119,9 @@ fn by_ieee(direction: Comparison, a: f64, b: f64) -> bool {
     }
 }
 
-/// Maps floats of type `ty` to integers with the order -NaN < -inf < … < -0 < +0 < … < inf < NaN.
-/// In types with a single NaN in place of negative zero, the NaN comes first.
+/// Maps floats of type `ty` to integers. The order of the integers is the floats' total order: -NaN
+/// < -inf < … < -0 < +0 < … < inf < NaN. In types with a single NaN in place of negative zero, the
+/// NaN comes first.
 pub(crate) fn total_order(ty: ElementType, x: f64) -> i64 {
     if x.is_nan() && has_nan_for_negative_zero(ty) {
         return i64::MIN;

@@ -5,9 +5,9 @@ use fusebox_core::hlo::ElementType;
 use super::{float_format, int, round, wrap};
 
 /// Reduces the precision of a number by changing its bits, as XLA defines it. Rounds the mantissa
-/// to even. After this rounding, replaces a number whose exponent is above the reduced range by
-/// infinity, and a number whose exponent is below the reduced range by zero. NaN remains NaN even
-/// if the mantissa has no bits.
+/// to the nearest value, with ties to even. After this rounding, a number whose exponent is above
+/// the reduced range becomes infinity, and a number whose exponent is below the reduced range
+/// becomes zero. NaN remains NaN even if the mantissa has no bits.
 ///
 /// Numbers of types with at most 8 bits are reduced as `f32`, because some of these types have no
 /// infinities.

@@ -10,9 +10,9 @@ use super::complex::Complex;
 type OfReal = fn(f64) -> f64;
 type OfComplex = fn(Complex) -> Complex;
 
-/// Returns the functions that compute an operation on floats and on complex numbers. In place of a
-/// function, returns `None` if the operation's result has another type, or if the operation does
-/// not exist on these numbers.
+/// Returns two functions that compute an operation: the first on floats, the second on complex
+/// numbers. A function is `None` if the operation does not exist on the numbers that the function
+/// takes, or if the operation's result has another type than these numbers.
 pub(super) fn functions(op: UnaryOp) -> (Option<OfReal>, Option<OfComplex>) {
     let real = |function: OfReal| (Some(function), None);
     let both = |real: OfReal, complex: OfComplex| (Some(real), Some(complex));

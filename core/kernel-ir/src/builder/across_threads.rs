@@ -1,4 +1,4 @@
-//! Reductions over the threads of a block, as one call.
+//! Reductions over the threads of a block. A single call of the builder records these reductions.
 //!
 //! ```text
 //! one warp     shuffles ─> lane 0 writes a tile ─> barrier ─> all threads read it
@@ -12,8 +12,8 @@
 use super::{FunctionBuilder, IntPredicate, Subgraph, Type, Value};
 use fusebox_indexing::ceil_div;
 
-/// Largest number of warps per group with which every thread by itself combines the partial results
-/// of all warps. In a group with more warps, a second shuffle combines the partial results.
+/// If a group has at most this number of warps, each thread by itself combines the partial results
+/// of all warps. If a group has more warps, a second shuffle combines the partial results.
 pub const FEW_WARPS: i64 = 8;
 
 /// A division of the threads of a block into groups of adjacent threads. All groups have the same
@@ -88,8 +88,8 @@ impl FunctionBuilder {
     /// all results, one list of values per reduction. All reductions use the same barriers.
     ///
     /// All threads of the block must reach this call, including threads of groups without work. The
-    /// plan's `shared_bytes` must cover [`tile_elements`](ThreadGroups::tile_elements) of each
-    /// value.
+    /// plan's `shared_bytes` must have room for all values; each value needs
+    /// [`tile_elements`](ThreadGroups::tile_elements) elements.
     ///
     /// ```
     /// use fusebox_core::builder::{GroupPlace, KernelBuilder, Partial, ThreadGroups};

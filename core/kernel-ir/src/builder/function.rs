@@ -41,7 +41,7 @@ pub struct FunctionBuilder {
     results: Option<Vec<Type>>,
     /// Type of each value.
     types: Vec<Type>,
-    /// Whether each value may still be used.
+    /// For each value, whether operations may still use it.
     in_scope: Vec<bool>,
     /// The regions under construction, from the function's body to the innermost region.
     open: Vec<Region>,

@@ -130,10 +130,10 @@ impl FunctionBuilder {
     /// all columns of the right tile, and 64 rows of the left tile. The indices of the left tile
     /// address the first of the 64 rows. Tiles consist of 8x8 squares and have the dimensions
     /// `[tiles, steps / 8, lines / 8, 8, 8]`. A line is a row of the left tile or a column of the
-    /// right tile. In each square, the steps of a line are contiguous if `along_steps` is set for
-    /// the tile; otherwise the lines of a step are contiguous. Indices address whole squares, so
-    /// the last two indices are zero. [`group_place`](crate::group_place) defines the sums that
-    /// each thread holds.
+    /// right tile. In each square, the elements of a line are contiguous if `along_steps` is set
+    /// for the tile; otherwise the elements of a step are contiguous. Indices address whole
+    /// squares, so the last two indices are zero. [`group_place`](crate::group_place) defines the
+    /// sums that each thread holds.
     #[track_caller]
     pub fn tile_product(
         &mut self,

@@ -34,7 +34,7 @@ impl FunctionBuilder {
     /// Like [`vector_write`](Self::vector_write), but for elements that are not read again soon. On
     /// machines that support writes past the caches, the elements go directly to memory. A write
     /// past the caches is faster than a write into the caches if the kernel writes whole cache
-    /// lines, and in total more data than the caches hold.
+    /// lines, and if the kernel writes more data in total than the caches hold.
     #[track_caller]
     pub fn vector_write_past_caches(&mut self, vector: Value, tensor: Value, indices: &[Value]) -> Value {
         self.write_row(vector, tensor, indices, Some((PAST_CACHES, Attribute::Unit)))
@@ -104,9 +104,9 @@ impl FunctionBuilder {
     }
 
     /// `xla_gpu.word_mulf`: multiplies each word of `left` by the corresponding word of `right`,
-    /// element by element, and adds the products to one f32 sum. A word consists of two adjacent
-    /// `bf16`. Subnormal numbers may be treated as zero. Only cpus whose device description has
-    /// `word_products` support this operation.
+    /// element by element. Each pair of words has one f32 sum, to which the operation adds the
+    /// pair's products. A word consists of two adjacent `bf16`. Subnormal numbers may be treated as
+    /// zero. Only cpus whose device description has `word_products` support this operation.
     #[track_caller]
     pub fn word_mulf(&mut self, left: Value, right: Value, sum: Value) -> Value {
         let ty = self.type_of(sum).clone();

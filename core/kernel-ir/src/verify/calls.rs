@@ -96,7 +96,7 @@ fn sizes(functions: &[Function], callees: &[Vec<usize>], by_name: &HashMap<&str,
     }
 }
 
-/// Returns the numbers of functions in an order in which each function follows its callees.
+/// Returns the functions, as numbers, in an order in which each function follows its callees.
 /// `callees` lists the callees of each function, once per call. Omits functions that call each
 /// other in a cycle, and the callers of these functions.
 pub fn callees_first(callees: &[Vec<usize>]) -> Vec<usize> {

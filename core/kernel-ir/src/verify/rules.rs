@@ -250,8 +250,9 @@ impl<'f> Rule<'f> {
         Ok(element.into())
     }
 
-    /// Checks reads and writes of one element, with operands `[condition, fallback or] [element,]
-    /// tensor, indices`.
+    /// Checks reads and writes of one element. The last operands are the tensor and the indices.
+    /// Before these operands, a write has the element, a predicated write has the condition and the
+    /// element, and a predicated read has the condition and the fallback.
     fn access(&self) -> Verdict {
         let (predicated, writes) = match self.operation.kind {
             OpKind::Extract => (false, false),

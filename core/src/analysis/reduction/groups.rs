@@ -26,8 +26,8 @@ pub struct ReductionGroup {
     pub problem: ReductionProblem,
     /// The reductions, in instruction order. Every group has at least one reduction.
     pub heroes: Vec<ReductionHero>,
-    /// The roots that are written once the reductions are complete. Every group has at least one
-    /// root.
+    /// The roots that the kernel writes after the reductions are complete. Every group has at least
+    /// one root.
     pub roots: Vec<ReducedRoot>,
     /// The roots that are written while the operands are read.
     pub sides: Vec<SideOutput>,
@@ -49,7 +49,8 @@ pub struct ReducedRoot {
     pub from_kept: IndexingMap,
 }
 
-/// A root with one element per element of the operands, written while the operands are read.
+/// A root that has one element for each element of the operands. The kernel writes the root while
+/// it reads the operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SideOutput {
     /// The root.
@@ -72,9 +73,9 @@ struct Root {
 /// Analyses a fusion whose roots have reduce heroes.
 ///
 /// # Errors
-/// Fails if no root has a reduce hero. Also fails if a root without hero fits no group, because the
-/// operands and the results of every group have other numbers of elements than the root. The error
-/// tells the user the reason.
+/// Fails if no root has a reduce hero. Also fails if a root without hero fits no group. A root fits
+/// a group if the group's operands or results have as many elements as the root. The error tells
+/// the user the reason.
 pub fn reductions(fusion: &Fusion) -> Result<ReductionFusion, Decline> {
     let computation = fusion.computation();
     let roots = roots(fusion)?;
@@ -260,8 +261,8 @@ impl ReductionGroup {
         position_map(&self.problem.dims, &position, dims)
     }
 
-    /// Returns the parameters and side outputs that have one element per element of the problem. In
-    /// one pass over the operands, the kernel reads the returned parameters and writes the returned
+    /// Returns the parameters and side outputs that have as many elements as the problem. In one
+    /// pass over the operands, the kernel reads the returned parameters and writes the returned
     /// side outputs.
     pub fn large_arrays<'c>(&self, computation: &'c Computation) -> Vec<&'c ArrayShape> {
         let count = self.problem.element_count();

@@ -15,9 +15,9 @@ pub enum ReductionKind {
 
 /// The canonical problem of a reduction. Dimensions of size 1 are dropped, and adjacent dimensions
 /// that are both reduced or both kept are merged. The minor dimension is either reduced or kept.
-/// The major dimension collects the dimensions that are of the minor dimension's kind (reduced or
-/// kept), but not contiguous with the minor dimension. Every reduction has exactly one canonical
-/// problem.
+/// The major dimension collects the dimensions that are of the same kind (reduced or kept) as the
+/// minor dimension, but are not contiguous with the minor dimension. Every reduction has exactly
+/// one canonical problem.
 ///
 /// | reduce | canonical |
 /// | --- | --- |
