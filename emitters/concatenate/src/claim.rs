@@ -7,7 +7,8 @@ use fusebox_core::emitter::{Candidate, Claim};
 /// Returns the claim for a concatenate. In the iteration space of another hero, a kernel selects an
 /// operand for each element of the concatenate. In a prologue, the selection costs the same in
 /// every kernel, so the claim states no loss. If one epilogue uses the concatenate and another
-/// hero, the claim states the selections of a concatenate above [`CACHED_BYTES`] as a loss.
+/// hero, and the concatenate has more than [`CACHED_BYTES`] bytes, the claim states the selections
+/// as a loss.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let concatenate = computation.instruction(hero.anchor);

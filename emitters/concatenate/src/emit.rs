@@ -31,9 +31,9 @@ pub fn emit(task: &Task<ConcatenateResults>, plan: &Plan) -> Result<Kernel, Emit
 
 /// The functions that the kernel calls.
 struct ConcatenateFunctions {
-    /// The functions that compute values, per visit and bundle.
+    /// For each visit and each of its bundles: the function that computes the bundle's values.
     values: Vec<Vec<Subgraph>>,
-    /// The epilogue functions, per concatenate and epilogue.
+    /// For each concatenate and each of its epilogues: the function that computes the epilogue.
     epilogues: Vec<Vec<Subgraph>>,
 }
 

@@ -62,7 +62,7 @@ pub struct InputPosition {
 #[derive(Debug)]
 pub struct Geometry {
     pub sizes: Vec<i64>,
-    /// Indices of input, kernel and result.
+    /// Indices of the input, the convolution kernel and the result.
     pub input: Vec<Expr>,
     pub kernel: Vec<Expr>,
     pub result: Vec<Expr>,

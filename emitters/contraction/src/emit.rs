@@ -140,9 +140,8 @@ fn rest(b: &mut FunctionBuilder, first: Value, size: i64, most: i64) -> Value {
 }
 
 impl ProductKernel<'_> {
-    /// Allocates all tensors. If packing never writes some lines of a tensor, fills the tensor with
-    /// zeros: the kernel multiplies these lines too, and processors multiply zeros as fast as any
-    /// number.
+    /// Allocates all tensors. Fills a tensor with zeros if it has lines that packing never writes:
+    /// the kernel multiplies these lines too, and processors multiply zeros as fast as any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> ProductLoopState {
         let tiles = self.tiles;
         let [factor, sum] = [tiles.micro.factors[0], self.problem.sum.real_part()].map(Scalar::of_element);
@@ -253,7 +252,7 @@ impl ProductKernel<'_> {
         state
     }
 
-    /// Adds the products of the rows `rows` for a chunk of steps to the sums. If the left operand
+    /// For a chunk of steps, adds the products of the rows `rows` to the sums. If the left operand
     /// is packed one register tile at a time, first packs these rows of the left operand.
     fn add(
         &self,
@@ -305,7 +304,7 @@ impl ProductKernel<'_> {
         }
     }
 
-    /// Returns the number of the row in the tensor of sums at which a register tile begins.
+    /// Returns the number of the row at which a register tile begins in the tensor of sums.
     fn first_sum(&self, b: &mut FunctionBuilder, rows: RowRange) -> Value {
         if self.tiles.keeps_sums() { rows.first } else { b.index(0) }
     }

@@ -123,7 +123,7 @@ impl PackSource<'_> {
     }
 }
 
-/// Rounds a number of steps up to a multiple of a tile's steps.
+/// Rounds a number of steps up to a multiple of the number of steps that a tile register holds.
 fn up_to_tiles(b: &mut FunctionBuilder, tiles: &TileSizes, steps: Value) -> Value {
     let unit = b.index(tiles.micro.tile_steps());
     let count = b.ceildivsi(steps, unit);

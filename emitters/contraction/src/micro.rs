@@ -83,7 +83,7 @@ impl MicroProduct {
         if self.multiplies_words() { GROUP_BYTES / self.bytes() } else { 1 }
     }
 
-    /// Returns the number of steps of a tile register.
+    /// Returns the number of steps that a tile register holds.
     pub fn tile_steps(self) -> i64 {
         TILE_ROW_BYTES / self.bytes()
     }

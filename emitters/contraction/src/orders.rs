@@ -3,7 +3,7 @@
 use fusebox_core::emitter::Candidate;
 use fusebox_core::hlo::{ArrayShape, DotDims, Op};
 
-/// Largest number of rows of one operand for which another order of the other operand pays off.
+/// If one operand has at most this number of rows, another order of the other operand pays off.
 /// With more rows, packing an operand takes little time, compared with the arithmetic.
 const FEW_ROWS: i64 = 64;
 

@@ -22,7 +22,7 @@ pub struct PackSource<'a> {
     pub factor: ElementType,
     /// Whether [`OFFSET`] is added to the converted elements.
     pub is_offset: bool,
-    /// Number of steps at whose multiples copied ranges of steps begin and end.
+    /// A number of steps: copied ranges of steps begin and end at multiples of this number.
     pub grain: i64,
 }
 

@@ -16,7 +16,7 @@ pub const LEAST_PRODUCTS: i64 = 1 << 11;
 /// Least number of products per batch for a product of a vector and a matrix. The limit is lower
 /// than `LEAST_PRODUCTS`, because the kernel packs nothing: the columns of the matrix become lanes.
 const LEAST_OF_A_VECTOR: i64 = 1 << 6;
-/// Cost of one vector of products with operands in the nearest cache, in additions.
+/// Cost, in additions, of one vector of products whose operands are in the nearest cache.
 pub const VECTOR_OF_PRODUCTS: f64 = 1.06;
 /// Least number of products per result element for which packing pays.
 pub const LEAST_STEPS: i64 = 4;
@@ -37,9 +37,9 @@ pub struct ProductProblem {
     pub sizes: ProductSizes,
     /// Type in which products are summed.
     pub sum: ElementType,
-    /// Type in which products are computed. The kernel also adds up to
-    /// [`ProductProblem::most_together`] products in the type `factor`. For complex numbers,
-    /// `factor` is the type of the real and imaginary parts.
+    /// Type in which products are computed. In the type `factor`, the kernel also sums products, at
+    /// most [`ProductProblem::most_together`] products at a time. For complex numbers, `factor` is
+    /// the type of the real and imaginary parts.
     pub factor: ElementType,
     /// Element type of the dot's result.
     pub result: ElementType,

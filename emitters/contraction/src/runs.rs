@@ -11,7 +11,7 @@ use crate::pack::{OperandRange, PackSource, each};
 
 /// Number of elements that are copied together, if a run is partly padding.
 const TOGETHER: i64 = 16;
-/// Least length of a run, in elements, for which a separate code path for complete runs saves no
+/// If runs have at least this number of elements, a separate code path for complete runs saves no
 /// time.
 const LONG: i64 = 48;
 

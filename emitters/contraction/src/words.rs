@@ -23,8 +23,8 @@ pub struct PackedColumns {
     pub steps: Value,
 }
 
-/// Adds the products of all steps to `sums` and returns the new sums, `height` times `vectors`
-/// registers. `left` consists of packed lines `[0, row, step]`.
+/// Adds the products of all steps to `sums`. Returns `height` times `vectors` registers, which hold
+/// the new sums. `left` consists of packed lines `[0, row, step]`.
 pub fn multiply(
     b: &mut FunctionBuilder,
     tiles: &TileSizes,

@@ -26,8 +26,8 @@ pub fn distributed(task: &Task<UpdateFusion>, configuration: &Configuration) -> 
     Dealing::of_updates(&nests, spread, task.device, configuration)
 }
 
-/// If the cache lines that an update writes are distributed over the caches of all cores, returns
-/// the number of their bytes. Otherwise returns 0. The cache lines are distributed over all cores
+/// Returns the number of bytes of the cache lines that an update writes, or 0 if these cache lines
+/// are not distributed over the caches of all cores. The cache lines are distributed over all cores
 /// if the array is larger than one core's cache and the slice spans the array's outermost
 /// dimension.
 fn spread(task: &Task<UpdateFusion>, update: &Update) -> i64 {

@@ -42,8 +42,8 @@ fn is_shifted(fusion: &Fusion, root: InstrId, group: &RootGroup, lanes: i64) -> 
 }
 
 /// Compares, at a few positions in the array, the positions that adjacent points read. The
-/// comparison assumes that each loop of the reading is at its second iteration, and that each
-/// number that is unknown before the kernel runs is odd.
+/// comparison assumes that each loop around the read is at its second iteration, and that each
+/// number that is known only at run time is odd.
 fn starts_elsewhere(fusion: &Fusion, id: InstrId, reading: &Reading, group: &RootGroup, lanes: i64) -> bool {
     let Some(position) = position(fusion.computation(), id, &reading.map) else { return false };
     let points = group.element_count();

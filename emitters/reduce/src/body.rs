@@ -1,5 +1,5 @@
-//! The subgraph functions of one reduction group, which all emitters of reductions use. The
-//! subgraph functions compute operands at a point of the problem, combiners, and epilogues.
+//! The subgraph functions of one reduction group. These functions compute combiners, epilogues, and
+//! the operands at a point of the problem. All emitters of reductions use the functions.
 
 use fusebox_core::analysis::{ReductionGroup, Start};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Type, Value};
@@ -39,7 +39,7 @@ pub struct ReductionBody<'g> {
     group: &'g ReductionGroup,
     visits: Vec<PointFunction>,
     initial: Subgraph,
-    /// For each hero and value, the position of the value's initial value among the results of
+    /// For each value of each hero, the position of that value's initial value among the results of
     /// `initial`.
     initial_places: Vec<Vec<usize>>,
     combiners: Vec<Subgraph>,

@@ -7,13 +7,13 @@ use fusebox_core::hlo::Op;
 
 use crate::parts::parts;
 
-/// Least number of elements per result for which several threads per result pay off.
+/// Least number of elements per result with which several threads per result pay off.
 const LEAST_REDUCED: f64 = 16.0;
 
-/// Returns the claim for a reduction. In kernels of other emitters, one thread reduces each result.
-/// A reduction's kernel visits all elements of the reduction's operands. In the same pass over
-/// these elements, the kernel can compute other reductions of the same dimensions, and instructions
-/// with as many elements as the operands.
+/// Returns the claim for a reduction. In kernels of other emitters, each thread reduces its results
+/// alone. A reduction's kernel visits all elements of the reduction's operands. In the same pass
+/// over these elements, the kernel can compute other reductions of the same dimensions, and
+/// instructions with as many elements as the operands.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let reduce = computation.instruction(hero.anchor);

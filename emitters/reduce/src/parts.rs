@@ -11,26 +11,27 @@ use fusebox_core::hlo::ArrayShape;
 
 /// Number of pieces of work per core that is enough to balance the cores' load.
 const PIECES_PER_CORE: i64 = 8;
-/// Least number of pieces of work per core for which one step is fast enough.
+/// Least number of pieces of work per core with which one step is fast enough.
 const ENOUGH_PER_CORE: i64 = 2;
 /// Bytes of adjacent columns that one piece of work covers.
 const COLUMN_BYTES: i64 = 256;
 /// Largest number of elements per thread that one block of a GPU reduces well.
 const ELEMENTS_PER_THREAD: i64 = 16;
-/// Cost of the arithmetic per element, in bytes, that takes a thread as long as reading the
-/// element.
+/// Arithmetic cost per element, in bytes. Arithmetic of this cost takes a thread as long as reading
+/// the element.
 const READ_BYTES: f64 = 16.0;
 /// Longest row, in elements, that is treated as short. A kernel reduces a longer row in vectors, so
 /// that one step takes about as long as two steps.
 const SHORT_ROW: i64 = 31;
-/// Least number of short rows per result for which two steps are faster than one step.
+/// Least number of short rows per result with which two steps are faster than one step.
 const LEAST_ROWS: i64 = 64;
-/// Least number of elements of an array with short rows for which two steps are faster than one
-/// step.
+/// Least number of elements with which an array of short rows is reduced faster in two steps than
+/// in one step.
 const LEAST_IN_ROWS: i64 = 1 << 12;
 
-/// Returns the parts into which the reduction of an array over `reduced` dimensions, which are in
-/// ascending order, should be divided. `None` if a kernel reduces the array well in one step.
+/// Returns the parts into which a reduction of an array should be divided. The reduction removes
+/// the dimensions `reduced`, which are in ascending order. `None` if a kernel reduces the array
+/// well in one step.
 pub fn parts(array: &ArrayShape, reduced: &[i64], device: &DeviceDescription) -> Option<Parts> {
     let is_cpu = device.is_single_threaded_block();
     let pieces = Pieces::of(array, reduced);
@@ -71,7 +72,7 @@ impl Pieces {
         fits_in_block || self.count >= ENOUGH_PER_CORE * i64::from(device.core_count)
     }
 
-    /// Returns the number of parts of each result that give every core enough pieces.
+    /// Returns the number of parts per result with which every core has enough pieces.
     fn parts(&self, device: &DeviceDescription) -> i64 {
         i64::from(device.core_count) * PIECES_PER_CORE / self.count.max(1)
     }

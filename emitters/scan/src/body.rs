@@ -32,10 +32,10 @@ pub struct ScanBody<'a> {
 /// Position of an element: `[outer, step, inner]`.
 pub type Point = [Value; 3];
 
-/// The combined values of those elements of a line that precede a chunk.
+/// The combined values of the elements that precede a chunk in its line.
 #[derive(Clone, Copy)]
 pub struct PrefixValues {
-    /// Combination of the line's elements before the first chunk of the chunk's group.
+    /// Combination of the line's elements before the group that contains the chunk.
     pub base: Value,
     /// Combination of the group's elements before the chunk. The value is unspecified if the chunk
     /// is the first of its group.

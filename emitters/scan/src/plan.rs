@@ -49,8 +49,8 @@ pub struct LinePlan {
 }
 
 /// Distribution of the lines over blocks that process one step of all their lines at a time. Lines
-/// whose elements of one step are contiguous in memory form a group. If a group would have too few
-/// lines, all lines form one group.
+/// form a group if the lines' elements at one step are contiguous in memory. If a group would have
+/// too few lines, all lines form one group.
 pub struct ColumnPlan {
     /// Number of lines of a block.
     pub columns: i64,

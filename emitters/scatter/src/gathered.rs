@@ -33,7 +33,8 @@ const WAITS: i64 = THREADS.ilog2() as i64 + 2;
 
 /// Distribution of rows over blocks.
 pub struct GatheredScatter {
-    /// Sizes of the dimensions that index vectors address, in order of components.
+    /// Sizes of the dimensions that index vectors address, in the order of the index vectors'
+    /// components.
     sizes: Vec<i64>,
     /// Operand dimensions that updates span, with their sizes, in the order of the updates'
     /// dimensions.
@@ -295,7 +296,8 @@ impl GatheredScatter {
         b.minsi(index, last)
     }
 
-    /// Computes the first coordinate, per operand dimension, of all slices that update a row.
+    /// Computes, per operand dimension, the first coordinate of the slices that update a row. All
+    /// these slices have equal first coordinates.
     fn starts(&self, b: &mut FunctionBuilder, body: &ScatterBody, row: Value) -> Vec<Value> {
         let shape = &body.problem.shape;
         let components = delinearize(&Expr::dim(0), &self.sizes);

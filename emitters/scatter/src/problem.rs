@@ -10,9 +10,9 @@ use fusebox_core::hlo::{BinaryOp, Computation, ElementType, InstrId, Op};
 /// operand. No memory holds more elements. Up to this number, the counts in a plan do not overflow.
 const MOST_POINTS: i64 = 1 << 40;
 
-/// Maximum number of reads of index vectors for which it is cheap to visit all slices for every
-/// element. Up to this number of reads, predictions penalise schedules whose results may differ
-/// from run to run.
+/// Number of reads of index vectors up to which visiting all slices for every element is cheap. Up
+/// to this number of reads, predictions penalise schedules whose results may differ from run to
+/// run.
 const CHEAP_WALK: i64 = 1 << 24;
 
 /// The scatter of a fusion.
@@ -23,8 +23,8 @@ pub struct ScatterProblem {
     /// Numbers of the parameters that are the initial values of the outputs.
     pub initial: Vec<u32>,
     pub indices: InstrId,
-    /// Whether the fusion reads index vectors in a different order than memory, for example because
-    /// it computes them by a concatenate.
+    /// Whether the fusion reads index vectors in an order that differs from their order in memory,
+    /// for example because the fusion computes the index vectors by a concatenate.
     pub moves_indices: bool,
     /// Type of an index vector's components.
     pub index_type: ElementType,

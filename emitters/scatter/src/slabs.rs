@@ -21,9 +21,9 @@ const BYTES_PER_SLICE: i64 = 8;
 /// Cost of examining an index vector, in additions.
 const LOOK: f64 = 4.0;
 /// Cost of examining and listing a slice in the loops over a thousand slices, in additions. If the
-/// fusion reads index vectors at other positions than those of the slices, the kernel computes
-/// these positions for each slice. If the kernel computes these positions, the cost of a slice
-/// increases by `LOOK_ELSEWHERE` per component of an index vector.
+/// position of a slice's index vector differs from the position of the slice, the kernel computes
+/// the position of each index vector. Computing the position increases the cost of a slice by
+/// `LOOK_ELSEWHERE` per component of the index vector.
 const LOOK_ALONG: f64 = 1.0;
 const LOOK_ELSEWHERE: f64 = 2.0;
 /// Cost of applying a slice, in additions. The cost increases by `APPLY_ELEMENT` for each element,
@@ -257,12 +257,12 @@ fn is_dealt_faster(problem: &ScatterProblem, blocks: i64, device: &DeviceDescrip
 }
 
 /// Returns the axis to distribute, its size, and a unit of distribution. The number of positions of
-/// a block is a multiple of the unit. The first choice is an axis of slices, if blocks with
-/// different slices never write the same element, because then no block repeats work. The second
-/// choice is an operand dimension that every slice spans from the start, because then blocks repeat
-/// only the reads of index vectors. The last choice is the largest operand dimension that index
-/// vectors address. If blocks own positions of this dimension, each block has to skip the slices of
-/// the other blocks.
+/// a block is a multiple of the unit. The first choice is an axis of slices, because then no block
+/// repeats work. This choice requires that blocks with different slices never write the same
+/// element. The second choice is an operand dimension that every slice spans from the start,
+/// because then blocks repeat only the reads of index vectors. The last choice is the largest
+/// operand dimension that index vectors address. If blocks own positions of this dimension, each
+/// block has to skip the slices of the other blocks.
 fn axis(problem: &ScatterProblem, wanted_blocks: i64) -> (DistributedAxis, i64, i64) {
     let shape = &problem.shape;
     if wanted_blocks <= 1 {

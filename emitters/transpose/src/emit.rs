@@ -92,8 +92,8 @@ impl<'a> TransposeFunctions<'a> {
     }
 
     /// Returns, for each moved array, the array's parameter and the part that contains the array.
-    /// All moved arrays must be parameters that vectors of `lanes` lanes can read, and the reading
-    /// loops must write no outputs. Otherwise returns `None`.
+    /// All moved arrays must be parameters that the kernel can read by vectors of `lanes` lanes,
+    /// and the reading loops must write no outputs. Otherwise returns `None`.
     fn vectors(&self, lanes: i64) -> Option<Vec<(Value, &PartFunction<'a>)>> {
         let vector = |array: usize| {
             let body = self.readings.iter().find(|body| body.part.moves.iter().any(|&(moved, _)| moved == array))?;

@@ -17,7 +17,8 @@ use crate::schedule::TransposeSchedule;
 const PANEL: i64 = 8;
 /// Number of rows that are read together.
 const ROWS_TOGETHER: i64 = 8;
-/// Maximum number of operations for which an epilogue is duplicated for each column of a panel.
+/// Maximum number of operations in an epilogue that the kernel duplicates for each column of a
+/// panel.
 const MOST_COPIED_OPERATIONS: usize = 3;
 /// Number of contiguous bytes that the kernel reads for a tile. With this number, the prefetchers
 /// of all cache levels start. The kernel writes twice as many contiguous bytes as it reads.

@@ -110,7 +110,7 @@ impl TransposeProblem {
         Ok(())
     }
 
-    /// Returns the total number of bytes of one element of each moved array.
+    /// Returns the sum of the element sizes of all moved arrays, in bytes.
     pub fn bytes_together(&self) -> i64 {
         self.moved.iter().map(|moved| moved.bytes).sum()
     }
@@ -120,8 +120,8 @@ impl TransposeProblem {
         self.moved.iter().map(|moved| moved.bytes).max().unwrap_or(1)
     }
 
-    /// Whether rows are so short that a tile moves them like elements. If the kernel moved each row
-    /// separately, each row would cost a memory transaction.
+    /// Whether rows are so short that the kernel moves each row through a tile like an element. If
+    /// the kernel moved each row separately, each row would cost a memory transaction.
     pub fn has_short_rows(&self) -> bool {
         self.form.dims.last().is_some_and(|&row| row * self.widest() <= SHORT_ROW_BYTES)
     }

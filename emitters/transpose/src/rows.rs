@@ -10,7 +10,7 @@ use crate::grid::{OperandGrid, TileNest, map_over};
 use crate::problem::TransposeProblem;
 use crate::schedule::TransposeSchedule;
 
-/// Number of contiguous bytes that a block of one thread reads, if rows have fewer bytes.
+/// Number of contiguous bytes that a block of one thread reads if a single row has fewer bytes.
 const RUN_BYTES: i64 = 2048;
 /// Number of bytes that a block of one thread moves.
 const TILE_BYTES: i64 = 64 << 10;

@@ -17,7 +17,8 @@ const MOST_ELEMENTS: i64 = 8;
 /// Minimum number of points of a loop. With fewer points, the overhead of starting a loop is too
 /// large.
 const LEAST_POINTS: i64 = 16;
-/// Maximum number of operations for which an epilogue is duplicated for each element of a point.
+/// Maximum number of operations in an epilogue that the kernel duplicates for each element of a
+/// point.
 const MOST_COPIED_OPERATIONS: usize = 3;
 /// Number of bytes that a block moves.
 const TILE_BYTES: i64 = 64 << 10;

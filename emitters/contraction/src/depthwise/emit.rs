@@ -240,7 +240,7 @@ impl DepthwiseKernel<'_> {
         })
     }
 
-    /// Returns the registers of sums `before` plus `products`.
+    /// Adds `products` to the registers of sums `before`, and returns the new registers.
     fn multiply(
         &self,
         b: &mut FunctionBuilder,
@@ -271,8 +271,9 @@ impl DepthwiseKernel<'_> {
         })
     }
 
-    /// Returns a register of input elements, one for each lane of the register of sums at `sums`.
-    /// All elements of the register are from input row `row` and belong to window position `place`.
+    /// Returns a register with one input element for each lane of the register of sums that begins
+    /// at the place `sums`. All elements of the register are from input row `row` and belong to
+    /// window position `place`.
     fn neighbours(&self, b: &mut FunctionBuilder, [row, place]: [Value; 2], sums: &[Value; 2], input: Value) -> Value {
         let axis = &self.problem.geometry.places[self.problem.axis];
         let (stride, dilation) = (b.index(axis.stride), b.index(axis.window_dilation));

@@ -41,11 +41,12 @@ pub struct DepthwiseSizes {
     /// Numbers of positions and of features per task.
     pub positions: i64,
     pub features: i64,
-    /// Number of input rows that the kernel copies at a time, before it adds their products.
+    /// Number of input rows that the kernel copies together, before it adds the products of these
+    /// rows.
     pub rows: i64,
     /// Size of the chains of products, if there are several chains.
     pub chain: Option<ProductChain>,
-    /// Number of positions of an input row from which a task reads.
+    /// Number of positions that a task reads from an input row.
     pub places: i64,
     /// Sizes of the coordinates that identify a task: the coordinates of its row, its range of
     /// positions, and its part of the features.
@@ -176,7 +177,7 @@ impl DepthwiseSizes {
         [self.rows * self.row_size() + beyond + self.lanes]
     }
 
-    /// Returns the number of positions of a register tile whose lanes are positions.
+    /// Returns the number of positions in a register tile, if the lanes are positions.
     pub fn width(&self) -> i64 {
         self.height * self.lanes
     }

@@ -133,9 +133,8 @@ pub fn emit(fusion: &Fusion, problem: &DirectProblem, sizes: &DirectSizes) -> Re
 }
 
 impl DirectKernel<'_> {
-    /// Allocates all tensors. If no copy writes some elements of a tensor, fills the tensor with
-    /// zeros: the kernel multiplies these elements too, and processors multiply zeros as fast as
-    /// any number.
+    /// Allocates all tensors. Fills a tensor with zeros if it has elements that no copy writes: the
+    /// kernel multiplies these elements too, and processors multiply zeros as fast as any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> DirectLoopState {
         let sum = Scalar::of_element(self.problem.sum);
         let zero = b.zero(&Type::from(sum));

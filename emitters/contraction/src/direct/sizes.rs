@@ -68,8 +68,8 @@ pub struct DirectSizes {
     bytes: i64,
 }
 
-/// Returns the time, in half cycles, that one step of a register tile takes. The register tile has
-/// `height` by `vectors` registers.
+/// Returns the time, in half cycles, that one step takes in a register tile of `height` by
+/// `vectors` registers.
 fn of_step(height: i64, vectors: i64) -> i64 {
     // The time is the largest of three times: for the products, for the reads of both operands, and
     // for the latency of an addition (four cycles).
@@ -340,8 +340,8 @@ impl DirectSizes {
         ]
     }
 
-    /// Returns the map from `(row, position, feature)` to the arguments of
-    /// [`DirectProblem::result_at`], except the first, which is the group.
+    /// Returns the map from `(row, position, feature)` to all arguments of
+    /// [`DirectProblem::result_at`] except the first argument, the group.
     pub fn in_result(problem: &DirectProblem) -> IndexingMap {
         let mut parts = delinearize(&Expr::dim(0), &problem.geometry.sizes_of(&problem.of_row));
         parts.extend([Expr::dim(1), Expr::dim(2)]);

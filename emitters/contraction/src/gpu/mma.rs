@@ -27,7 +27,7 @@ use crate::problem::ProductProblem;
 /// `GROUPS` rows or columns.
 const PLACES: i64 = 4;
 const GROUPS: i64 = 8;
-/// Bytes of all steps of one line of a tile.
+/// Bytes that the steps of one line occupy in a tile.
 const LINE_BYTES: i64 = 64;
 /// Bytes that a thread copies at once.
 const COPY_BYTES: i64 = 16;

@@ -9,8 +9,8 @@ use super::grid::{ResultGrid, index_of};
 use crate::problem::ProductRoots;
 use crate::results::ResultEpilogues;
 
-/// Number of rows in a period of the rotation of rows in shared memory. The first row of each
-/// period is not rotated.
+/// Period of the rotation: the rotation of rows in shared memory repeats after this number of rows.
+/// The first row of each period is not rotated.
 const ROTATED: i64 = 4;
 
 /// The passes in which a block writes the sums of its tile. A pass writes some rows of the tile

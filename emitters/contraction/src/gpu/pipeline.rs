@@ -54,9 +54,9 @@ pub trait TileMultiplier: Sized + 'static {
     /// Returns a text for the plan's note. In the note, this text follows the sizes of the product.
     fn note(&self) -> String;
     fn grid(&self) -> &ResultGrid;
-    /// Returns the number of steps of a tile.
+    /// Returns the number of steps that a tile holds.
     fn steps(&self) -> i64;
-    /// Returns the distribution over threads of the copies of an operand's elements. The method
+    /// Returns how the copies of an operand's elements are distributed over threads. The method
     /// `layout` describes the destination of the copies.
     fn fill(&self, side: usize) -> TileCopy;
     fn layout(&self, side: usize) -> Box<dyn SharedTileLayout>;

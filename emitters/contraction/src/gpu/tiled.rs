@@ -43,7 +43,7 @@ const MENU: [ThreadTiling; 10] = [
     ThreadTiling::new([4, 32], [1, 1]),
     ThreadTiling::new([4, 8], [1, 1]),
 ];
-/// Time of an instruction on eight bytes, relative to an instruction on four bytes.
+/// Time of an instruction on eight bytes, relative to the time of an instruction on four bytes.
 const WIDE: f64 = 2.0;
 /// Time to copy an element to shared memory, in instructions.
 const COPY: f64 = 8.0;

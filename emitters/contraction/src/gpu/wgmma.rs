@@ -23,7 +23,7 @@ use crate::problem::ProductProblem;
 
 /// Bytes of an element.
 const BYTES: i64 = 2;
-/// Number of steps of a tile. A line of a tile has 64 bytes.
+/// Number of steps that a tile holds. A line of a tile has 64 bytes.
 const STEPS: i64 = 32;
 /// Number of lanes that hold the sums of a row. Each lane holds two adjacent sums.
 const PLACES: i64 = 4;

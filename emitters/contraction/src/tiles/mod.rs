@@ -33,15 +33,16 @@ const MOST_VECTORS: i64 = 8;
 /// Largest number of lines that are read concurrently. If the distance between lines is a power of
 /// two, the lines map to one set of the nearest cache, which holds only `MOST_LINES` cache lines.
 const MOST_LINES: i64 = 8;
-/// Bytes of a line's steps in one chunk. With `LINE_BYTES` bytes per line, the packed lines of a
-/// register tile stay in the nearest cache. A chain of floats, too, contains at most `LINE_BYTES`
-/// bytes of a line.
+/// Bytes that one chunk of steps occupies in a line. With `LINE_BYTES` bytes per line, the packed
+/// lines of a register tile stay in the nearest cache. A chain of floats, too, contains at most
+/// `LINE_BYTES` bytes of a line.
 const LINE_BYTES: i64 = 1024;
 /// Largest number of register tiles along rows for which the right operand is read in place.
 /// Packing takes as long as a few reads in place.
 const UNPACKED_TILES: i64 = 4;
-/// Largest number of bytes that one step of a tile has in all rows together, and also in all
-/// columns together. A large tile reuses packed elements often.
+/// Largest number of bytes that the elements of one step occupy in all rows of a tile together. The
+/// limit also applies to all columns of the tile together. A large tile reuses packed elements
+/// often.
 const TILE_BYTES: i64 = 1024;
 /// Bytes by which lines are longer than a power of two, so that lines do not map to the same cache
 /// sets.
@@ -51,8 +52,8 @@ const PRODUCTS_PER_BLOCK: i64 = 1 << 22;
 /// Least number of products in tile registers for which an additional block pays off. Tile
 /// registers multiply sixteen times as fast as vector registers.
 const PRODUCTS_PER_BLOCK_OF_TILES: i64 = 1 << 27;
-/// Bytes of a line's steps in one chunk for tile registers. With `TILE_LINE_BYTES` bytes per line,
-/// a register tile's lines of both operands stay in the nearest cache.
+/// Bytes that one chunk of steps occupies in a line, for tile registers. With `TILE_LINE_BYTES`
+/// bytes per line, a register tile's lines of both operands stay in the nearest cache.
 const TILE_LINE_BYTES: i64 = 512;
 /// Largest number of columns of a tile for tile registers and words.
 const TILE_COLUMNS: i64 = 256;
@@ -408,8 +409,8 @@ impl TileSizes {
         self.lanes * self.vectors
     }
 
-    /// Returns the grain of packing: the number of steps at whose multiples packed ranges of an
-    /// operand's steps begin and end.
+    /// Returns the grain of packing, a number of steps: packed ranges of an operand's steps begin
+    /// and end at multiples of this number.
     pub fn grain(&self, is_right: bool) -> i64 {
         if is_right && self.keeps_right_packed {
             self.sizes.steps

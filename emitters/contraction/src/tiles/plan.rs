@@ -9,9 +9,9 @@ use crate::micro::MicroKernel;
 use crate::problem::{ProductProblem, ProductRoots, ProductSizes, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 
-/// Number of products that tile registers compute in the time of an addition (half a cycle),
-/// divided by the number of steps of a tile register. In vector registers, each lane computes one
-/// product in the time of an addition.
+/// In the time of an addition (half a cycle), tile registers compute
+/// `PRODUCTS_PER_TILE_STEP * steps` products, where `steps` is the number of steps that a tile
+/// register holds. In vector registers, each lane computes one product in the time of an addition.
 const PRODUCTS_PER_TILE_STEP: i64 = 8;
 
 impl TileSizes {

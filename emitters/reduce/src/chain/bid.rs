@@ -23,7 +23,7 @@ const MOST_INSTRUCTIONS: usize = 200;
 /// the reduction. Larger reductions have separate kernels.
 const SMALL: f64 = 4096.0;
 /// Largest cost of an instruction that the kernel rematerialises, in additions per element. The
-/// limit applies only to instructions with fewer elements than the rows.
+/// limit applies only to an instruction that has fewer elements than all rows together.
 const CHEAP: f64 = 2.0;
 
 /// Returns the rows that a candidate's anchor reduces.
@@ -204,9 +204,10 @@ impl ChainSearch<'_> {
         phases.into_iter().max().unwrap_or(0)
     }
 
-    /// Counts the small reductions outside a chain whose results are combined with the chain's row
-    /// values. Without the chain, one kernel computes the small reductions, the chain's first phase
-    /// and the combination. With the chain, each of the small reductions needs a separate kernel.
+    /// Counts the small reductions that are outside a chain, and whose results are combined with
+    /// the chain's row values. Without the chain, one kernel computes the small reductions, the
+    /// chain's first phase and the combination. With the chain, each of the small reductions needs
+    /// a separate kernel.
     fn other_reductions(&self, chain: &[InstrId]) -> usize {
         let of_rows = chain.iter().filter(|id| self.places[id.index()] == RowPlace::Row);
         let mut pending: Vec<InstrId> =

@@ -38,7 +38,7 @@ struct RowValues {
     row: Value,
     /// Results of the complete reductions.
     heroes: ComputedValues,
-    /// Values of the row on which elements depend.
+    /// Values of this row on which the row's elements depend.
     values: ComputedValues,
     /// Tensors that hold the kept values.
     tensors: Vec<(InstrId, Value)>,

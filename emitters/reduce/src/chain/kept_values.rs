@@ -10,8 +10,8 @@ use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 /// An instruction whose values are stored, and the phase that computes it.
 pub type KeptValue = (InstrId, usize);
 
-/// Returns, for each phase, its results with one value per row element. The results of a phase are
-/// the operands of its reductions. The results of the last phase are the chain's roots.
+/// For each phase, returns those of its results that have one value per row element. The results of
+/// a phase are the operands of its reductions. The results of the last phase are the chain's roots.
 pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
     let of_phase = |heroes: &Vec<fusebox_core::analysis::ReductionHero>| {
         let mut wanted: Vec<InstrId> = heroes.iter().flat_map(|hero| &hero.values).map(|value| value.operand).collect();

@@ -22,8 +22,8 @@ pub struct RowLimits {
     longest: i64,
     /// Minimum number of rows that keeps all cores busy.
     rows: i64,
-    /// Largest size for which one kernel with fewer than `rows` rows is still faster than separate
-    /// kernels.
+    /// Up to this size, one kernel is faster than separate kernels even if there are fewer than
+    /// `rows` rows.
     few: IdleCoresLimit,
 }
 

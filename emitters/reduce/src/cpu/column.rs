@@ -160,9 +160,9 @@ impl GroupKernel<'_, '_> {
         }
     }
 
-    /// Adds a range of rows to the tile with `add`. Splits the range into chunks of the first of
-    /// `sizes`, splits each chunk into chunks of the next size, and so on. The length of the range
-    /// is a multiple of the last of `sizes`.
+    /// Uses `add` to add a range of rows to the tile. Splits the range into chunks of `sizes[0]`
+    /// rows, splits each chunk into chunks of `sizes[1]` rows, and so on. The length of the range
+    /// is a multiple of the last number in `sizes`.
     fn chunks<F>(
         &self,
         b: &mut FunctionBuilder,
@@ -192,7 +192,7 @@ impl GroupKernel<'_, '_> {
         (tile.carried(&results), outputs)
     }
 
-    /// Adds the rows that fill no whole iteration to the tile, one row at a time.
+    /// Adds to the tile, one row at a time, the rows that fill no whole iteration.
     fn rows_left(
         &self,
         b: &mut FunctionBuilder,

@@ -1,5 +1,5 @@
-//! Sums of sums. A sum of short sums has small rounding errors, because each addition to a large
-//! sum rounds.
+//! Sums of sums. Each addition to a large sum rounds. A sum of short sums has few such additions,
+//! so its rounding errors are small.
 //!
 //! ```text
 //! level[0..] = start

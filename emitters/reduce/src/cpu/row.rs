@@ -19,18 +19,18 @@ use super::tile::AccumulatorTile;
 use super::tiling::LANES;
 use crate::body::write;
 
-/// Number of elements of one partial result.
+/// Number of elements that one partial result combines.
 const SEGMENT: i64 = 2 << 10;
-/// Size of one partial sum: the number of its elements, multiplied by the bytes of the widest
-/// accumulator. This size applies to sums without a cascade, for example because functions such as
-/// `exp` compute the elements. With this size, adding up the lanes of a vector takes a hundredth of
-/// the time of computing the partial sum's elements.
+/// Size of one partial sum: the number of elements that it adds up, multiplied by the bytes of the
+/// widest accumulator. This size applies to sums without a cascade, for example because functions
+/// such as `exp` compute the elements. With this size, adding up the lanes of a vector takes a
+/// hundredth of the time of computing the partial sum's elements.
 const SUM_BYTES: i64 = 2 << 10;
 /// Least number of a row's majors for which the kernel adds the majors' sums in groups of four. A
 /// *major* is an index of the problem's first dimension.
 const FEWEST_MAJORS: i64 = 16;
 
-/// A range of a row's indices in the first dimension (majors), or of a line's elements.
+/// A range of majors (a row's indices in the first dimension), or a range of a line's elements.
 struct ReducedRange {
     first: Value,
     end: Value,

@@ -1,6 +1,7 @@
-//! Reduces short rows by reductions that LLVM does not recognise, for example a maximum with its
-//! index. By reductions that LLVM recognises, this code reduces only rows that fill no vector. Each
-//! lane of a tile reduces a different row, so that no reduction over lanes is necessary at the end.
+//! Reduces short rows if LLVM does not recognise the reductions, for example a maximum with its
+//! index. If LLVM recognises the reductions, this code reduces only rows that are too short to fill
+//! a vector. Each lane of a tile reduces a different row, so that no reduction over lanes is
+//! necessary at the end.
 //!
 //! ```text
 //! for chunk of the block's rows
@@ -16,7 +17,7 @@ use super::group::GroupKernel;
 use super::tile::AccumulatorTile;
 use crate::body::write;
 
-/// Least number of elements of a row for which the emitter distributes several rows over lanes. For
+/// Least number of elements per row with which the emitter distributes several rows over lanes. For
 /// shorter rows, LLVM itself vectorises across rows.
 const SHORTEST: i64 = 3;
 /// Least number of elements with which a single row fills enough vectors, so that lanes of other

@@ -22,7 +22,7 @@ const ROWS_OF_A_COLUMN: i64 = 256;
 /// Number of lanes of a tile if the accumulators take at most four bytes. A kernel for short rows
 /// reduces this number of rows side by side.
 pub const LANES: i64 = 32;
-/// Minimum number of tiles per block for which the emitter rounds the rows of a block up to whole
+/// Minimum number of tiles per block with which the emitter rounds the rows of a block up to whole
 /// tiles. With fewer tiles, rounding would leave noticeably less work for the last block than for
 /// other blocks.
 const MANY_TILES: i64 = 32;
@@ -33,9 +33,9 @@ const ACCUMULATING: i64 = 16;
 /// Maximum number of bytes of accumulators for a block's columns. Accumulators up to this size stay
 /// in the first-level cache.
 const TILE_BYTES: i64 = 8 << 10;
-/// Largest arithmetic cost per point for which an iteration reads several rows of columns. The cost
-/// excludes the reduction and is measured in bytes. This cost allows at most one function such as
-/// `exp`.
+/// Largest arithmetic cost per point with which one iteration of the loop over rows reads several
+/// rows. The cost excludes the reduction and is measured in bytes. This cost allows at most one
+/// function such as `exp`.
 const CHEAP: i64 = 30;
 
 /// Distribution of a group's work over blocks.
@@ -234,10 +234,10 @@ impl ColumnWork {
     }
 
     /// Makes the kernel reduce the block's columns one after the other. An iteration reduces many
-    /// rows of a column. Reducing one column at a time suits operands with fewer elements than the
-    /// problem. If each lane reduced a different column, the kernel would gather elements, because
-    /// several columns read the same element. If the lanes reduce different rows of one column, the
-    /// kernel reads vectors.
+    /// rows of a column. Reducing one column at a time suits operands that have fewer elements than
+    /// the problem has points. If each lane reduced a different column, the kernel would gather
+    /// elements, because several columns read the same element. If the lanes reduce different rows
+    /// of one column, the kernel reads vectors.
     fn one_by_one(&mut self, problem: ReductionProblem) {
         (self.rows_abreast, self.rows_per_turn) = (1, ROWS_OF_A_COLUMN.min(problem.dims[1]).max(1));
         self.is_turn_apart = true;
@@ -265,9 +265,9 @@ fn line(fusion: &Fusion, group: &ReductionGroup) -> Option<i64> {
 }
 
 /// Returns the number of rows with separate lanes if a block has `columns` columns. All these rows
-/// together have about `CUT / 2` lanes. If at most [`CUT`] lanes can fill whole vectors, the number
-/// of lanes is a multiple of a vector. The kernel would process the lanes of a partial vector one
-/// by one.
+/// together have about `CUT / 2` lanes. If the rows can fill whole vectors with at most [`CUT`]
+/// lanes, the number of lanes is a multiple of a vector's number of lanes. The kernel would process
+/// the lanes of a partial vector one by one.
 fn abreast(columns: i64) -> i64 {
     let fitting = VECTORS.iter().map(|lanes| lanes / gcd(columns, *lanes)).find(|rows| rows * columns <= CUT);
     let enough = CUT / 2 / columns;

@@ -19,9 +19,9 @@ impl ThreadedAxis {
     /// positions.
     ///
     /// A thread reads unrolled positions concurrently only if all of them exist. Therefore, the
-    /// steps that all threads have should form full iterations. Between half of `unroll` and
-    /// `unroll`, the constructor chooses the number of unrolled positions with which the fewest
-    /// steps remain after the full iterations.
+    /// steps that all threads have should form full iterations. The constructor may unroll any
+    /// number of positions between half of `unroll` and `unroll`. The constructor chooses the
+    /// number with which the fewest steps remain after the full iterations.
     pub fn new(size: i64, threads: i64, unroll: i64) -> Self {
         let full = (size / threads).max(1);
         let most = unroll.clamp(1, full);

@@ -20,7 +20,7 @@ use super::banks::padded;
 use super::limits::GroupLimits;
 use super::schedule::{GroupSchedule, PartialsTile, block, demand, lane, thread, thread_map};
 
-/// Number of threads of a block if one thread computes each result.
+/// Number of threads of a block in which each thread computes its results alone.
 const BLOCK: i64 = 128;
 /// Maximum number of unused elements at the end of a tile's column. This number is enough for
 /// elements of one byte.

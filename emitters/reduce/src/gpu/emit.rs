@@ -187,7 +187,7 @@ impl GroupEmitter<'_> {
         })
     }
 
-    /// Reads those partial results of a column that belong to one thread, and combines them.
+    /// Reads one thread's share of a column's partial results, and combines this share.
     fn read_column(
         &self,
         b: &mut FunctionBuilder,
@@ -220,8 +220,8 @@ impl GroupEmitter<'_> {
         total.unwrap_or_else(|| starts.start.clone())
     }
 
-    /// Returns whether the partial result that a thread reads exists, or `None` if it exists for
-    /// all threads.
+    /// Returns whether a partial result exists at the place that a thread reads. Returns `None` if
+    /// all threads read places with partial results.
     fn is_inside(
         &self,
         b: &mut FunctionBuilder,

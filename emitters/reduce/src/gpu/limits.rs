@@ -12,7 +12,7 @@ const MOST_VECTORS: i64 = 2;
 /// Maximum number of accumulators that a thread keeps in registers. With this number, enough
 /// registers remain for the thread's reads.
 const MOST_ACCUMULATORS: i64 = 16;
-/// Maximum number of instructions per element for which several lanes per thread are faster than
+/// Maximum number of instructions per element with which several lanes per thread are faster than
 /// one lane. With more instructions, several lanes add too much code.
 const HEAVY: usize = 24;
 
@@ -30,7 +30,7 @@ pub struct GroupLimits<'a> {
     pub shared_bytes: i64,
     /// Maximum number of elements of a vector access.
     pub vector: i64,
-    /// Maximum number of accumulators per thread for each value of a hero.
+    /// Maximum number of accumulators that a thread has for one value of a hero.
     pub lanes: i64,
     element_bytes: i64,
 }

@@ -13,10 +13,10 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 /// The schedule of one group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupSchedule {
-    /// Number of threads of a block to which the schedule gives work.
+    /// Number of a block's threads to which the schedule gives work.
     pub threads: i64,
     pub blocks: i64,
-    /// Number of accumulators per thread for each value of a hero.
+    /// Number of accumulators that a thread has for one value of a hero.
     pub lanes: i64,
     /// Number of elements per vector access, for the plan.
     pub vector: i64,
@@ -29,8 +29,8 @@ pub struct GroupSchedule {
     /// elements. This number is a power of two. The number is 1 if no threads combine their
     /// accumulators.
     pub shuffled: i64,
-    /// Tile through which warps combine accumulators. `None` if one warp has all partial results of
-    /// a result.
+    /// Tile through which warps combine accumulators. `None` if all partial results from which a
+    /// result is combined are in one warp.
     pub tile: Option<PartialsTile>,
     /// Map `(th, bl)[pass] -> kept coordinates` to the results that a thread writes. `pass` is a
     /// lane, or a pass over the tile.
@@ -43,8 +43,8 @@ pub struct GroupSchedule {
     pub note: String,
 }
 
-/// Partial results of several threads in shared memory. A column holds the partial results of one
-/// result.
+/// A tile in shared memory that holds the partial results of several threads. A column holds the
+/// partial results of one result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartialsTile {
     pub columns: i64,

@@ -57,8 +57,8 @@ enum KeptElements {
 
 /// Adjacent elements that one thread processes together.
 struct ElementUnit {
-    /// Index of the unit among the units of its loop iteration. For a unit that the code after the
-    /// loop visits: index among these units.
+    /// Index of the unit among the units of its loop iteration. If the code after the loop visits
+    /// the unit, the field is the index among the units that this code visits.
     number: usize,
     /// Position of the unit in the row, in units.
     position: Value,
@@ -198,8 +198,8 @@ impl ThreadChainKernel<'_> {
         row.heroes.extend(heroes.zip(complete));
     }
 
-    /// Returns placeholders for the kept values of a unit beyond the end of the row. The list is
-    /// empty if the layout does not keep values in registers.
+    /// For a unit beyond the end of the row, returns placeholders for the values that a phase
+    /// keeps. The list is empty if the layout does not keep values in registers.
     fn absent(&self, b: &mut FunctionBuilder, phase: &Phase) -> Vec<Value> {
         if self.layout.keep != ElementStorage::Registers {
             return Vec::new();
@@ -237,8 +237,8 @@ impl ThreadChainKernel<'_> {
         lanes.collect()
     }
 
-    /// Stores those values of one unit that a phase keeps. Returns the updated tiles, and the
-    /// values to keep in registers.
+    /// Stores the values that a phase keeps for one unit. Returns the updated tiles, and the values
+    /// to keep in registers.
     fn store(
         &self,
         b: &mut FunctionBuilder,
@@ -375,7 +375,7 @@ impl ThreadChainKernel<'_> {
     }
 
     /// Returns whether the thread's `unit` lies within the row, or `None` if the units of all
-    /// threads do.
+    /// threads lie within the row.
     fn is_unit(&self, b: &mut FunctionBuilder, unit: &ElementUnit, step: i64) -> Option<Value> {
         let units = self.layout.units();
         let count = b.index(units);

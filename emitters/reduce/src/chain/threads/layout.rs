@@ -19,7 +19,7 @@ use super::properties::{ElementStorage, LEAST_TURNS, LayoutProperties};
 use crate::chain::kept_values::{KeptValue, element_bytes};
 
 /// Number of bytes that a thread should read concurrently to hide the latency of memory. The number
-/// applies to rows with the maximum number of threads.
+/// applies if the maximum number of threads computes a row together.
 const BYTES_IN_FLIGHT: i64 = 32;
 
 /// Cost of combining the values of two threads of a warp. The unit is the time of one addition.

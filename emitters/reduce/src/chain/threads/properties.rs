@@ -55,7 +55,7 @@ pub struct LayoutProperties<'a> {
     pub kept: Vec<KeptValue>,
     /// Number of registers for the kept values of an element.
     registers: i64,
-    /// Maximum number of elements of a thread for which the code may be unrolled.
+    /// Maximum number of elements per thread with which the code may be unrolled.
     most_unrolled: i64,
     /// Bytes of the smallest and of the widest element that the kernel reads or writes.
     bytes: RangeInclusive<i64>,
@@ -110,8 +110,9 @@ impl<'a> LayoutProperties<'a> {
         (0..6).map(|exponent| 1i64 << exponent).take_while(fits).last().unwrap_or(1)
     }
 
-    /// Returns the number of elements of the widest access. If a thread's elements exceed its
-    /// registers and its loops are short, returns the number for a narrower access.
+    /// Returns the number of elements of the widest access. Returns the number for a narrower
+    /// access if the registers of a thread cannot hold all its elements and the thread's loops are
+    /// short.
     pub fn natural_vector(&self) -> i64 {
         let mut vector = self.widest();
         let steps = |vector: i64| ceil_div(self.chain.space.length / vector, self.most_threads());
@@ -209,7 +210,7 @@ fn form_of(threads: i64, device: &DeviceDescription) -> ThreadNormalise {
     if threads <= i64::from(device.warp_size) { ThreadNormalise::Warp } else { ThreadNormalise::Block }
 }
 
-/// Returns the emitter, warp-normalise or block-normalise, that suits the rows `space`.
+/// Returns the emitter that suits the rows described by `space`: warp-normalise or block-normalise.
 pub fn usual_form(space: RowSpace, device: &DeviceDescription) -> ThreadNormalise {
     let lanes = if space.length % USUAL_LANES == 0 { USUAL_LANES } else { 1 };
     let bytes = i64::from(device.vector_bytes) / USUAL_LANES;
