@@ -11,8 +11,9 @@
 //!
 //! The search starts at the dot `second` and follows operands. At each instruction, an indexing map
 //! from an element of `second` and a key states which element of the instruction is read. So
-//! transposes, reshapes and broadcasts need no separate code. For example, a sum adds up the row
-//! that `second` multiplies if one map describes the elements that both the sum and `second` read.
+//! transposes, reshapes and broadcasts need no separate code. For example, if one map describes
+//! both the elements that a sum reads and the elements that `second` reads, the sum adds up the row
+//! that `second` multiplies.
 
 use fusebox_core::builder::Scalar;
 use fusebox_core::emitter::{Decline, Fusion};
@@ -21,7 +22,8 @@ use fusebox_core::indexing::{
     Expr, ExprKind, Indexing, IndexingMap, Interval, Reading, delinearize, input_to_output, maps_from, output_to_input,
 };
 
-/// Smallest number of queries per group (queries that share keys) for which tiling saves time.
+/// Smallest number of queries per group with which tiling saves time. The queries of a group share
+/// keys.
 const LEAST_QUERIES: i64 = 4;
 /// Limit on the product of all loop sizes. No memory holds this number of elements, and up to this
 /// limit no product of sizes overflows.
@@ -228,7 +230,8 @@ impl<'f> Walk<'f> {
         Err(self.decline("no operand is a softmax: exponentials divided by their sum", self.second))
     }
 
-    /// Returns the scores of which `quotient` is the softmax, and the map to their elements.
+    /// Checks that `quotient` is the softmax of scores. Returns these scores, and the map to the
+    /// scores' elements.
     fn scores(&self, quotient: &Place) -> Result<Place, Decline> {
         let (exps, sum) = (self.operand(quotient, 0)?, self.operand(quotient, 1)?);
         if self.instruction(exps.id).op != Op::Unary(UnaryOp::Exponential) {

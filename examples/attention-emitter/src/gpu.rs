@@ -180,8 +180,8 @@ impl Block<'_> {
         b.sync_threads(&[scores])[0]
     }
 
-    /// Computes the exponentials of the tile's scores, the new maximum, and the factor that scales
-    /// the previous sums and totals.
+    /// Computes the exponentials of the tile's scores. Also computes the new maximum, and the
+    /// factor that scales the previous sums and totals.
     fn exponentials(&self, b: &mut FunctionBuilder, scores: Value, before: Value) -> (Value, Value, Value) {
         let (zero, one, keys) = (b.index(0), b.index(1), b.index(self.tiles.keys));
         let maximum = b.scf_for(zero, keys, one, &[before], |b, key, maximum| {

@@ -88,8 +88,8 @@ impl Tiles {
     }
 
     /// With one thread per block, whether the block's queries fill whole vectors. On a GPU, whether
-    /// the block's threads divide evenly among queries, and a tile's keys among the threads of a
-    /// query.
+    /// all queries have equally many of the block's threads, and all threads of a query have
+    /// equally many of the tile's keys.
     fn is_possible(&self) -> bool {
         match self.threads {
             1 => self.queries > 0 && self.queries % self.lanes == 0,
@@ -237,8 +237,8 @@ impl Tiles {
     }
 }
 
-/// Returns the size that the knob states. Without a knob, returns `largest`, its half, and so on
-/// down to `LEAST`.
+/// Returns the sizes to try. If the knob states a size, the list contains only this size. Without a
+/// knob, the list contains `largest`, its half, and so on down to `LEAST`.
 fn sizes(wanted: Option<i64>, largest: i64) -> Vec<i64> {
     let halves = std::iter::successors(Some(largest), |size| Some(size / 2).filter(|&half| half >= LEAST));
     wanted.map_or_else(|| halves.collect(), |size| vec![size])

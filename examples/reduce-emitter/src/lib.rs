@@ -142,8 +142,8 @@ impl Problem {
         self.hero.problem.kept_count()
     }
 
-    /// Returns the operand's index of the element at `position` among the elements that are reduced
-    /// to `result`.
+    /// Returns the index of an element in the operand. The element is at `position` among the
+    /// elements that are reduced to `result`.
     fn operand_index(&self, result: &Expr, position: &Expr) -> Vec<Expr> {
         let problem = self.hero.problem;
         let [_, _, minor] = problem.dims;
