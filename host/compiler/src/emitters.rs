@@ -20,8 +20,8 @@ pub struct Emitters {
     /// The emitters and knobs that were measured as the fastest, for fusions without a choice of
     /// the user.
     pub tuned: HashMap<Fingerprint, Tuned>,
-    /// For each [region](crate::Cut) for which predictions do not decide how to cut it into
-    /// kernels, the name of the [cut](crate::Way) that tuning has chosen by measurement.
+    /// Name of the [cut](crate::Way) that tuning has chosen by measurement, for each
+    /// [region](crate::Cut). Predictions do not decide how to cut these regions into kernels.
     pub cuts: HashMap<Fingerprint, String>,
     /// Whether only a part of a program is compiled, so that a choice without effect is not an
     /// error.
@@ -52,7 +52,7 @@ impl Emitters {
         Registry::new(fusebox_bundle::emitters()).unwrap().into()
     }
 
-    /// Returns the numbers of the emitters whose anchors include an operation, without emitters
+    /// Returns the numbers of the emitters whose anchors include an operation. Leaves out emitters
     /// that the user has replaced for their kind.
     pub fn bidders(&self, anchor: Opcode) -> Vec<usize> {
         let asking = self.numbers_of(|emitter| emitter.anchors().contains(&anchor));

@@ -14,7 +14,8 @@ enum ValueKey {
     Operation { op: String, shape: Shape, operands: Vec<InstrId> },
 }
 
-/// Returns the computation with equal instructions merged, except those with side effects.
+/// Merges the equal instructions of a computation, except instructions with side effects. Returns
+/// the new computation.
 pub fn merge_equal(computation: &Computation, effects: &SideEffects) -> Computation {
     let mut merged = computation.clone();
     let mut seen: HashMap<ValueKey, InstrId> = HashMap::new();

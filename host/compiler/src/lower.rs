@@ -20,7 +20,7 @@ use crate::schedule::Schedule;
 use crate::select::Selected;
 use crate::{Cached, CompileError, Dump, Options, Phase, pointwise};
 
-/// Least number of operations per batch for which it pays to start another thread.
+/// Least number of operations per batch with which starting another thread pays off.
 const LEAST_OF_BATCH: usize = 100;
 
 /// Machine code of all kernels and composites.

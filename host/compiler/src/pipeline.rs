@@ -17,7 +17,8 @@ use crate::select::{Selected, check_choices, instead, select};
 use crate::source::Source;
 use crate::{Cached, CompileError, MemoryUse, Options, Phase, cache, comparators, kernels, passes, report, steps};
 
-/// Largest number of elements of a constant for which the dump after each pass contains the values.
+/// The dump after each pass contains the values of a constant only if the constant has at most this
+/// many elements.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
 
 /// Number of steps of progress for each kernel: selection, lowering, machine code.
@@ -156,8 +157,8 @@ fn dump_selected(selected: &Selected, options: &Options) -> Result<(), CompileEr
     options.dump.write(Phase::Emit, name, "mlir", || selected.text(&options.target).into_bytes())
 }
 
-/// Builds the schedule and, if requested, machine code. If a kernel cannot be compiled, the kernel
-/// of the next emitter that accepts the fusion replaces it.
+/// Builds the schedule and, if requested, machine code. If a kernel cannot be compiled, this
+/// function replaces the kernel by that of the next emitter that accepts the fusion.
 fn lowered(compilation: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
     loop {
         let schedule = scheduled_in_place(compilation, options)?;

@@ -22,7 +22,7 @@ impl SideEffects {
         effects
     }
 
-    /// Returns side effects according to which no called computation has a side effect.
+    /// Returns a `SideEffects` that treats every called computation as free of side effects.
     pub fn none() -> SideEffects {
         SideEffects { known: Vec::new(), otherwise: false }
     }

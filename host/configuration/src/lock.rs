@@ -1,5 +1,5 @@
-//! Reads and writes `fusebox.lock`, which states the SHA-256 that the file of each plugin in
-//! `fusebox.toml` had when the plugin was pinned.
+//! Reads and writes `fusebox.lock`. For each plugin in `fusebox.toml`, `fusebox.lock` states the
+//! SHA-256 that the plugin's file had when the plugin was pinned.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

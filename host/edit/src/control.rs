@@ -52,9 +52,9 @@ impl Builder<'_> {
     }
 
     /// Adds a loop whose state has another shape than the state of the old loop. `changed` returns
-    /// a copy of the condition or of the body, whose parameter has the new shape of the state, see
-    /// [`Rewrite::with_state`]. The copies replace the condition and the body, so no other
-    /// instruction may call these two computations.
+    /// a copy of the condition or of the body. The parameter of the copy has the new shape of the
+    /// state, see [`Rewrite::with_state`]. The copies replace the condition and the body, so no
+    /// other instruction may call these two computations.
     ///
     /// # Errors
     /// The error of `changed`.

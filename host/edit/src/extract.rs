@@ -66,8 +66,8 @@ pub struct Part<'a> {
     pub inputs: &'a [InstrId],
     /// Members whose values become the results of the new computation.
     pub roots: &'a [InstrId],
-    /// Number of leading operands of each root that parameters replace: parameter `n` replaces
-    /// operand `n` of each root.
+    /// Parameters replace this many leading operands of each root: parameter `n` replaces operand
+    /// `n`.
     pub initial: usize,
 }
 

@@ -65,7 +65,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Remembers the fault that an instruction is not an array. Returns the instruction.
+    /// Remembers a fault, which says that an instruction's value is not an array. Returns the
+    /// instruction.
     pub(crate) fn not_an_array(&mut self, id: InstrId) -> InstrId {
         let instruction = self.instruction(id);
         let message = format!("{} must be an array, is {}", instruction.name, instruction.shape);

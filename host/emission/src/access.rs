@@ -39,8 +39,8 @@ struct RecipePlanner<'p, 'm> {
 }
 
 impl Partition<'_> {
-    /// Returns how an instruction reads its operands at its site, which is the function, scope and
-    /// index at which it is computed.
+    /// Returns how an instruction reads its operands at its site. The site is the function, scope
+    /// and index at which the instruction is computed.
     pub fn recipe(&mut self, id: InstrId, site: &InstructionSite) -> Result<Recipe> {
         if leaf_dims(&self.instruction(id).shape).is_none() {
             return Err(self.error(id, "the results have different dimensions"));

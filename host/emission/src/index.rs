@@ -2,8 +2,8 @@
 //! variables and values read at run time. The expressions belong to the algebra of `fusebox_core`.
 //!
 //! Indices with equal numbers have equal values. For example, if a second reshape undoes the first,
-//! the index after both has the same number as the index before both. Worked example: with `i < 4`
-//! and `j < 8`, `(8·i + j) floordiv 8` is `i`.
+//! the index after the second reshape has the same number as the index before the first reshape.
+//! Worked example: with `i < 4` and `j < 8`, `(8·i + j) floordiv 8` is `i`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -170,7 +170,7 @@ impl IndexTable {
         (map, dims.into_iter().chain(runtime).map(|number| self.operand(number)).collect())
     }
 
-    /// Returns the index that is the operand of a map for the leaf `number`.
+    /// Returns the index that a map takes as its operand for the leaf with this number.
     fn operand(&self, number: u32) -> IndexId {
         match &self.leaves[number as usize] {
             IndexLeaf { atom: Atom::Value(index), .. } => *index,

@@ -20,8 +20,8 @@ impl Key {
         Key(Sha256::new()).and(sort)
     }
 
-    /// Adds a part of the data on which the entry depends. Keys of equal parts in different orders
-    /// differ.
+    /// Adds a part of the data on which the entry depends. Two keys differ if their parts are equal
+    /// but were added in different orders.
     pub fn and(mut self, part: impl AsRef<[u8]>) -> Key {
         let part = part.as_ref();
         // The length precedes each part, so that different lists of parts never have the same

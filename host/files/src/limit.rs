@@ -52,7 +52,7 @@ impl fmt::Display for SizeLimit {
     }
 }
 
-/// The error that a text is not a size.
+/// The error for a text that is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a size: write a number of bytes like 1000000, or 64K, 512M, 4G, or `none`")]
 pub struct BadSize(String);

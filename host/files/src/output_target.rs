@@ -74,8 +74,8 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Checks for permission to write a file by opening it. Replacing a file would not require
-/// permission to write the file.
+/// Opens a file in order to check for permission to write the file. Replacing a file would not
+/// require permission to write the file.
 fn check_writable(path: &Path) -> io::Result<()> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
     OpenOptions::new().write(true).custom_flags(flags).open(path).map(drop)

@@ -30,9 +30,9 @@ pub(crate) struct Buffer {
 /// other buffer.
 ///
 /// Reads never conflict. If no written buffer overlaps another buffer, it suffices to mark the
-/// written buffers. LLVM attaches a list to each access, with the marked buffers that the access
-/// does not touch. LLVM then compares the lists of each pair of accesses. If all buffers are
-/// marked, the time of these comparisons grows with the cube of the number of buffers.
+/// written buffers. LLVM attaches a list to each access. The list contains the marked buffers that
+/// the access does not touch. LLVM then compares the lists of each pair of accesses. If all buffers
+/// are marked, the time of these comparisons grows with the cube of the number of buffers.
 pub(crate) fn named(buffers: &[Buffer]) -> Vec<bool> {
     let writes_suffice = buffers.iter().all(|it| it.read_only || it.no_alias);
     buffers.iter().map(|it| it.no_alias && !(it.read_only && writes_suffice)).collect()
@@ -65,8 +65,8 @@ pub(crate) enum LoopWish {
     NoRemainder,
 }
 
-/// Returns the restriction for a loop. `number` returns the integer that an SSA value has if the
-/// value is a constant.
+/// Returns the restriction for a loop. If an SSA value is a constant, `number` returns the value as
+/// an integer.
 pub(crate) fn wish(
     op: &Operation,
     body: &Region,

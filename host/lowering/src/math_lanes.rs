@@ -99,8 +99,8 @@ impl Straight {
     }
 
     /// Computes both sides of a branch and selects the results. If the side for a true condition
-    /// contains a loop, computes only the other side, and records that a lane needs loops if the
-    /// condition is true.
+    /// contains a loop, computes only the other side, and adds the condition to the conditions
+    /// under which a lane needs loops.
     fn branch(&mut self, op: &Operation, [on_true, on_false]: [&Region; 2]) -> Option<()> {
         let condition = self.renamed(&op.operands)[0];
         if on_true.operations.iter().any(contains_loop) {

@@ -69,8 +69,8 @@ fn context() -> Context {
     context
 }
 
-/// Returns and clears MLIR's errors. MLIR calls a text without a file `-`; the returned locations
-/// in such a text have `name` as the file.
+/// Returns and clears MLIR's errors. For a text that comes from no file, MLIR's locations have the
+/// file name `-`; the returned locations have `name` instead.
 fn reported(name: &str) -> Vec<Diagnostic> {
     let mut diagnostics = REPORTED.with_borrow_mut(std::mem::take);
     for diagnostic in &mut diagnostics {

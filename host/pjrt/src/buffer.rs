@@ -25,7 +25,7 @@ struct State {
     contents: Contents,
     /// Number of views of the memory that the caller has begun and not yet ended.
     views: usize,
-    /// The memory that views use, also after the buffer has been deleted.
+    /// The memory that views use. Views use this memory even after the buffer has been deleted.
     viewed: Option<HostBytes>,
 }
 

@@ -218,7 +218,7 @@ impl Machine {
 }
 
 /// Calls `callback` when all buffers are ready: now, or later from another thread. If buffers fail,
-/// passes the error of the first buffer that fails to `callback`.
+/// `callback` gets the error of the buffer that fails first.
 fn when_all(buffers: Vec<Buffer>, callback: impl FnOnce(Result<Vec<Buffer>, RunError>) + Send + 'static) {
     type Callback = Box<dyn FnOnce(Result<Vec<Buffer>, RunError>) + Send>;
     struct Waiting {
@@ -325,8 +325,8 @@ impl LoadedProgram {
     /// Executes the program with one argument for each array of its parameters. The program does
     /// not overwrite the arguments whose numbers are in `kept`. Returns an array for each array of
     /// the result. If the program is `ordered`, or calls Python, the calling thread executes it.
-    /// Executions with effects therefore have the order of the calls. In addition, a Python
-    /// function that itself executes programs never waits for a thread that waits for this
+    /// Executions with effects therefore have the order of the calls. In addition, if a Python
+    /// function itself executes programs, it never waits for a thread that waits for the Python
     /// function.
     pub fn execute(&self, machine: &Machine, arguments: &[Array], kept: &[usize], ordered: bool) -> Answer<Vec<Array>> {
         let thread = if ordered || self.calls_python { ExecutionThread::Caller } else { ExecutionThread::Automatic };

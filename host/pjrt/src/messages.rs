@@ -144,8 +144,8 @@ pub struct ShardingMessage {
     /// Whether several devices have the same tile.
     #[prost(bool, tag = "6")]
     pub has_copies: bool,
-    /// For each number in `tiles` after those of the array's dimensions: the number that states its
-    /// meaning.
+    /// Meanings of the last numbers in `tiles`. The list has one entry for each number in `tiles`
+    /// that follows the numbers of the array's dimensions.
     #[prost(int32, repeated, tag = "8")]
     pub last_dims: Vec<i32>,
 }

@@ -17,8 +17,8 @@ struct Array {
 }
 
 /// A C function that calls the Python function with a given number. If the call fails, the C
-/// function writes the error's message to the memory in its last two arguments, and returns the
-/// length of the message. If the call succeeds, the C function returns 0.
+/// function writes the error's message to the memory that its last two arguments describe, and
+/// returns the length of the message. If the call succeeds, the C function returns 0.
 pub type Trampoline = unsafe extern "C" fn(u64, *const c_void, usize, *const c_void, usize, *mut u8, usize) -> usize;
 
 /// Sets the C function that calls Python functions.

@@ -11,7 +11,8 @@ use crate::error::{Answer, Error};
 pub struct Signature {
     pub parameters: Vec<ValueType>,
     pub outputs: Vec<ValueType>,
-    /// Whether each parameter is donated: the program may overwrite its memory.
+    /// For each parameter, whether it is donated. The program may overwrite the memory of a donated
+    /// parameter.
     pub donated: Vec<bool>,
 }
 

@@ -39,8 +39,8 @@ pub fn are_equal(dims: &[i64], first: &[i64], second: &[i64]) -> bool {
 }
 
 /// Copies all elements from one array to another. Both arrays have the dimensions `dims`, and each
-/// element has `element` bytes. `from` and `to` contain the address of each array and its strides
-/// in bytes.
+/// element has `element` bytes. `from` and `to` each contain the address of one array and the
+/// strides of this array in bytes.
 ///
 /// # Safety
 /// Every element of both arrays is in memory that the caller may read or write, and the arrays do

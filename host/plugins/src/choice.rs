@@ -20,9 +20,10 @@ use crate::spec::{Spec, Subject, Target};
 pub struct Override {
     /// The fusions to which the choice applies. If the subject is a kind, the choice applies to the
     /// fusions that an emitter of this kind would get without overrides. If no other emitter is of
-    /// this kind, the choice also applies to all other fusions that the chosen emitters accept. In
-    /// addition, the choice applies to a fusion that the chosen emitters accept if, without
-    /// overrides, an emitter without heroes and anchors would get this fusion.
+    /// this kind, the choice also applies to all other fusions that the chosen emitters accept. The
+    /// choice also applies to a fusion that meets two conditions: the chosen emitters accept the
+    /// fusion, and an emitter without heroes and anchors would get the fusion if there were no
+    /// overrides.
     pub subject: Subject,
     /// Indices of the chosen emitters in the registry. The list has several indices if a library
     /// offers several emitters of the kind.
@@ -141,8 +142,8 @@ fn nearest_name_hint<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> 
 /// Returns the emitters of a library, and the subject for which these emitters are chosen. Without
 /// a subject, returns one entry for each kind. If the subject is a kind, returns the library's
 /// emitters of this kind. If the subject is a kind of which the library has no emitter, returns all
-/// emitters of the library, which then get fusions of a kind for which they were not registered. If
-/// the subject is a pattern, returns all emitters of the library.
+/// emitters of the library. In this case, the emitters get fusions of a kind for which they were
+/// not registered. If the subject is a pattern, returns all emitters of the library.
 fn of_file(registry: &Registry, path: &Path, subject: Option<&Subject>) -> Vec<(Subject, Vec<usize>)> {
     let mut found: Vec<(Subject, Vec<usize>)> = Vec::new();
     for (number, emitter) in registry.emitters().iter().enumerate() {

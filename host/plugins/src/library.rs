@@ -58,8 +58,8 @@ fn in_full(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), |reason| format!("{error}: {reason}"))
 }
 
-/// Shortens `abi_stable`'s message on different layouts. The message has a thousand lines, most of
-/// which report no errors.
+/// Shortens the message with which `abi_stable` reports that two layouts differ. The message has a
+/// thousand lines, most of which report no errors.
 fn layout_message(package: &str, text: &str) -> String {
     let telling = |line: &&str| !line.trim().is_empty() && !line.contains("0 error(s)");
     let lines: Vec<&str> = text.lines().map(str::trim).filter(telling).take(6).collect();

@@ -17,7 +17,7 @@ use crate::spec::is_name;
 /// Environment variable with directories and libraries to load emitters from, separated by `:`.
 pub const SEARCH_PATH: &str = "FUSEBOX_EMITTER_PATH";
 
-/// A file of a search path that should be a library of emitters.
+/// A file that should be a library of emitters, because a search path names the file or its folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundLibrary {
     pub path: PathBuf,
@@ -170,7 +170,7 @@ impl Registry {
     }
 
     /// Returns the files of libraries that were built without optimisation. Emitters that were
-    /// built without optimisation answer slowly, but build the same kernels as with optimisation.
+    /// built without optimisation answer slowly, but build the same kernels as optimised emitters.
     pub fn unoptimised(&self) -> &[PathBuf] {
         &self.unoptimised
     }

@@ -168,12 +168,13 @@ pub fn select_known(
     Ok(Selection { order, in_charge, declined, kind, records })
 }
 
-/// Returns the number of the last override that applies to a fusion of this kind. If no emitter
-/// accepts the fusion, an override applies if its subject is the kind of one of its own emitters.
-/// If no other emitter is of the override's kind, the override also applies to every fusion that
-/// its emitters accept. If the emitter with the best prediction has no heroes and anchors, an
-/// override whose emitters have heroes or anchors applies to every fusion that its emitters accept.
-/// An emitter without heroes and anchors is meant only for fusions that no other emitter wants.
+/// Returns the number of the last override that applies to a fusion of this kind. To a fusion that
+/// no emitter accepts, an override applies if the override's subject is the kind of one of the
+/// override's own emitters. If no other emitter is of the override's kind, the override also
+/// applies to every fusion that its emitters accept. If the emitter with the best prediction has no
+/// heroes and anchors, an override whose emitters have heroes or anchors applies to every fusion
+/// that its emitters accept. An emitter without heroes and anchors is meant only for fusions that
+/// no other emitter wants.
 fn override_for(
     fusion: &Fusion,
     kind: Option<&KernelKind>,

@@ -21,8 +21,8 @@ pub fn shares(computation: &Computation) -> Vec<f64> {
     shares
 }
 
-/// Returns a lower bound on the fraction of an operand's elements that `user` reads when it
-/// computes the fraction `share` of its own elements.
+/// Suppose that `user` computes the fraction `share` of its own elements. Returns a lower bound on
+/// the fraction of the operand's elements that `user` then reads.
 fn share_of_operand(
     computation: &Computation,
     user: &Instruction,

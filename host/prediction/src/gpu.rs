@@ -42,8 +42,8 @@ const WARP_GROUPS: i64 = 4;
 const MOST_LANES: i64 = 16;
 /// Bytes of a word of a shared memory bank.
 const BANK_WORD: f64 = 4.0;
-/// Number of operations that the peak rate of a device counts in the time of one addition: an
-/// addition takes as long as a fused multiply-add, which the peak rate counts as two operations.
+/// An addition takes as long as a fused multiply-add. The peak rate of a device counts a fused
+/// multiply-add as this number of operations.
 const OPERATIONS_OF_FMA: f64 = 2.0;
 
 /// The model of a GPU.

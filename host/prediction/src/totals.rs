@@ -45,8 +45,8 @@ pub struct Prediction {
     /// Bytes of the parameters that the kernel reads, counting each byte once. Excludes parameters
     /// that are initial values of outputs.
     pub read: u64,
-    /// Bytes that the kernel writes. For an output that is updated in place, this includes only the
-    /// updated bytes.
+    /// Bytes that the kernel writes. If an output is updated in place, only its updated bytes
+    /// count.
     pub written: u64,
     /// Seconds from launch to end.
     pub seconds: f64,
@@ -68,8 +68,8 @@ pub fn visits<'p>(plan: &'p Plan, fusion: &Fusion) -> Cow<'p, [Visit]> {
 
 /// Whether one core is predicted to run all blocks faster than several cores that first fetch small
 /// arrays from each other's caches. `kept` is the total size, in bytes, of the parameters that no
-/// kernel writes between two launches. Each core may still have its part of the parameters counted
-/// in `kept` in its cache.
+/// kernel writes between two launches. The cache of each core may still contain the core's part of
+/// the parameters that `kept` counts.
 pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: &DeviceDescription) -> bool {
     if plan.launch.blocks <= 1 {
         return true;

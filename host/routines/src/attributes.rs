@@ -96,7 +96,7 @@ impl Parser<'_> {
         Unsupported::new(format!("a backend_config that is no MLIR dictionary: expected {expected}, found `{found}`"))
     }
 
-    /// Skips spaces. If the rest of the text then begins with `word`, skips `word` and returns
+    /// Skips spaces. If the text after the spaces begins with `word`, skips `word` and returns
     /// `true`.
     fn take(&mut self, word: &str) -> bool {
         self.skip_spaces();

@@ -191,8 +191,8 @@ impl CodeTables {
     }
 }
 
-/// Returns the code of a float of at most eight bits, in total order. Some types have a NaN with
-/// the bits of negative zero, which gets the lowest code.
+/// Returns the code of a float of at most eight bits, in total order. In some types, the bits of
+/// negative zero represent a NaN. This NaN gets the lowest code.
 fn ordered_byte(format: FloatFormat, bits: u8) -> u8 {
     let sign = format.sign_bit() as u8;
     let magnitude = bits & sign.wrapping_sub(1);

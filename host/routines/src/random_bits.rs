@@ -156,8 +156,9 @@ impl NullaryFnOnce for JoinedWords<'_> {
     }
 }
 
-/// A task that fills two rows with the words of the same blocks. Writes the first word of each
-/// block to `low`. Writes the second word to `high`, or drops the second word if `high` is empty.
+/// A task that computes blocks of two words, and writes their words to two rows. Writes the first
+/// word of each block to `low`. Writes the second word to `high`, or drops the second word if
+/// `high` is empty.
 struct PairedRows<'a, T> {
     key: u64,
     /// Counter of the first block.

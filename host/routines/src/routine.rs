@@ -29,8 +29,8 @@ pub trait Routine: Debug + Send + Sync {
 
     /// Whether the routine must compute with subnormal numbers as IEEE 754 defines, although the
     /// program flushes them to zero. Algorithms that scale numbers to the end of the range of
-    /// floats and back need subnormal numbers. Functions that the process supplies may need them
-    /// too.
+    /// floats and back need subnormal numbers. Functions that the process supplies may need
+    /// subnormal numbers too.
     fn needs_subnormals(&self) -> bool {
         false
     }
@@ -65,6 +65,6 @@ pub struct Context<'a> {
     pub workers: &'a dyn Workers,
     /// The random number generator that all operations of the execution share.
     pub generator: &'a SharedGenerator,
-    /// The connection to other devices, in code that several devices execute.
+    /// The connection to other devices, if several devices execute the code.
     pub collectives: Option<&'a dyn Collectives>,
 }

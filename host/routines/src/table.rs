@@ -77,7 +77,7 @@ fn unaccompanied(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported>
 
 /// Targets for which a function that the process has registered takes precedence over fusebox's own
 /// routine. A Schur form is not unique, and the phases of its columns depend on rounding. JAX
-/// programs expect the phases that the LAPACK functions registered by JAX compute.
+/// registers LAPACK functions, and JAX programs expect the phases that these functions compute.
 const REGISTERED_FIRST: [&str; 4] = ["lapack_sgees_ffi", "lapack_dgees_ffi", "lapack_cgees_ffi", "lapack_zgees_ffi"];
 
 /// Creates the routine of a custom call. If fusebox has no routine of its own for the target, the

@@ -14,8 +14,8 @@ use crate::key::{Bits, MergedValues, Order};
 use crate::lines::{LineDecomposition, for_each_part};
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, scratch};
 
-/// Number of elements per block. A block of this size occupies a few cache lines, and a line has
-/// few maxima of blocks.
+/// Number of elements per block. A block of this size occupies a few lines of the cache. A line of
+/// the array consists of few blocks of this size, and so has few maxima.
 const BLOCK: usize = 32;
 /// Minimum ratio of the number of blocks to `k`. With a smaller ratio, computing the maxima of the
 /// blocks costs more time than it saves.

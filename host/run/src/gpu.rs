@@ -25,10 +25,10 @@ pub struct GpuChoice {
 enum When {
     /// Launch every kernel by itself
     Never,
-    /// Launch graphs from the second execution of a program on
+    /// Launch graphs, starting with the second execution of a program
     #[default]
     Repeated,
-    /// Launch graphs from the first execution of a program on
+    /// Launch graphs, starting with the first execution of a program
     Always,
 }
 

@@ -74,8 +74,8 @@ fn write_values(out: &mut dyn Write, array: &ArrayLiteral, most: usize) -> io::R
     repeat(out, "}", rank)
 }
 
-/// Returns the number of innermost dimensions in which the element `index` of the array has index
-/// 0.
+/// Returns the number of innermost dimensions that start again at element `index` of the array: in
+/// each of these dimensions, the element has index 0.
 fn ended_dimensions(index: usize, dims: &[i64]) -> usize {
     let sizes = dims.iter().rev().scan(1usize, |size, &dim| {
         *size = size.saturating_mul(dim as usize);

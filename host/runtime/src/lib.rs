@@ -39,8 +39,8 @@
 //! # }
 //! ```
 //!
-//! **Results that are ready later.** If the compiler has predicted that a program takes no longer
-//! than waking a thread, and all arguments are ready, the calling thread executes the program.
+//! **Results that are ready later.** The calling thread executes a program if all arguments are
+//! ready, and if the compiler has predicted that the program takes no longer than waking a thread.
 //! Otherwise the execution is queued: it starts on a thread of the device when its arguments are
 //! ready, and its results are pending until it ends ([`Buffer::wait`], [`Buffer::is_ready`],
 //! [`Buffer::on_ready`]). Pending buffers can be arguments of other executions. If an execution

@@ -46,7 +46,7 @@ pub(crate) struct Group {
     pub parts: &'static [&'static str],
 }
 
-/// All attributes of operations that consist of other attributes.
+/// All attributes that consist of other attributes.
 pub(crate) const GROUPS: &[Group] = &[
     Group {
         operations: &["dot_general"],
@@ -131,7 +131,7 @@ pub(crate) fn is_group(name: &str) -> bool {
     name == CHANNEL.0 || GROUPS.iter().any(|group| group.name == name)
 }
 
-/// How the generic form of text writes the value of an attribute.
+/// How text in MLIR's generic form states the value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `array<i64: 1, 2>`
@@ -150,7 +150,7 @@ pub(crate) enum Form {
     Own,
 }
 
-/// Returns how text writes an attribute.
+/// Returns the form in which text states the value of an attribute.
 pub(crate) fn form(attribute: &str) -> Form {
     match attribute {
         "base_dilations"

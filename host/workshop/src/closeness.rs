@@ -89,8 +89,8 @@ pub fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// Largest change of a result that rounding may cause, as a multiple of the change that results if
-/// the last bits of the inputs are changed. The multiple is large, because every step of a
+/// Rounding may change a result by at most this number times the change that the result shows if
+/// the last bits of the inputs are changed. The number is large, because every step of a
 /// computation rounds, but the inputs are changed only once.
 const STEPS: f64 = 64.0;
 

@@ -62,7 +62,8 @@ impl SourceLines {
 }
 
 impl fmt::Display for SourceLines {
-    /// Writes names of files without folders, and successive lines as a range: `train.py:5-7,12`.
+    /// Writes the name of each file without its folder, and successive lines as a range:
+    /// `train.py:5-7,12`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, (file, lines)) in self.0.iter().enumerate() {
             let name = Path::new(file).file_name().map_or_else(|| file.into(), |name| name.to_string_lossy());

@@ -34,7 +34,8 @@ macro_rules! template {
     };
 }
 
-/// Kind on the command line that stands for a new kind. The new kind gets the name of the emitter.
+/// The word by which the command line asks for a new kind. The new kind gets the name of the
+/// emitter.
 pub const OWN: &str = "own";
 
 const TEMPLATES: [Template; 4] = [

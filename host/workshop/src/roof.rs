@@ -23,7 +23,8 @@ const SWEEPS: usize = 31;
 pub struct WorkAmount {
     /// Bytes read and written.
     pub bytes: u64,
-    /// Work of the operations, as the number of additions that take the same time.
+    /// Work of the operations, in additions: an operation that takes as long as `n` additions
+    /// counts as `n`.
     pub operations: f64,
 }
 
@@ -120,8 +121,9 @@ impl<'o> MachineSpeeds<'o> {
     /// Returns the roof for some work. The time for memory is the least time in which all threads
     /// can move the bytes. The time for memory is measured with several kernels. The first kernel
     /// copies: it reads half of the bytes and writes the other half. The other kernels, which run
-    /// only on the cpu, read, write or update memory. The time for arithmetic is the time that all
-    /// threads take for the same number of multiplications and additions of `f32` in registers.
+    /// only on the cpu, read, write or update memory. The time for arithmetic is the time in which
+    /// all threads compute as many multiplications and additions of `f32` in registers as the work
+    /// has operations.
     ///
     /// # Errors
     /// If there is too little memory, or a GPU fails.

@@ -68,8 +68,8 @@ impl Emitter for TestBidder {
 }
 
 /// A program with a sine and elementwise operations, one of which reads reversed elements. The
-/// program's arrays are too large for fusion to merge kernels in order to save launches, and too
-/// small for fusion to merge kernels in order to save memory traffic.
+/// program's arrays are so large that fusion does not merge kernels in order to save launches. The
+/// arrays are so small that fusion does not merge kernels in order to save memory traffic.
 const PROGRAM: &str = "HloModule m
 ENTRY main {
   x = f16[10000] parameter(0)

@@ -49,8 +49,8 @@ pub struct BidRecord {
     pub outcome: String,
 }
 
-/// A bid that is ignored while the host predicts, without this bid, the kernels around the bid's
-/// instructions.
+/// A bid that the host ignores while it predicts the time of the kernels around the bid's
+/// instructions. The predicted time is the time without the bid.
 #[derive(Default)]
 struct IgnoredBid {
     /// The instructions of the bid. The emitter is not asked for bids around the ignored bid's

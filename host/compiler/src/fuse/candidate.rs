@@ -17,7 +17,7 @@ const MOST_INSTRUCTIONS: usize = 256;
 /// Name of the region's computation.
 const NAME: &str = "region";
 
-/// The state, during the decisions about bids, of a computation that thunks execute. Each fused
+/// A computation that thunks execute, in its state during the decisions about bids. Each fused
 /// region becomes a single step.
 pub struct Sequence<'m> {
     pub module: &'m Module,

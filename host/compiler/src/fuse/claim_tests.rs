@@ -69,8 +69,8 @@ fn with_carried(claimant: fn() -> TestClaimant) -> Emitters {
     emitters
 }
 
-/// A fused module: for each fusion the sorted names of its instructions, for each root `hero
-/// (kind)`, and all warnings.
+/// Description of a fused module: the sorted names of each fusion's instructions, a text
+/// `hero (kind)` for each root, and all warnings.
 struct FusedModule {
     fusions: Vec<Vec<String>>,
     heroes: Vec<String>,
@@ -353,8 +353,9 @@ fn operands_in_loops_get_the_order_that_the_emitter_of_the_product_states() {
     }
 }
 
-/// Runs the pass that splits reductions on one reduction, which sums exponentials of `x[dims]` over
-/// the dimensions `reduced`. Returns the result dimensions of all reductions after the pass.
+/// Runs the pass that splits reductions. The program has one reduction, which sums exponentials of
+/// `x[dims]` over the dimensions `reduced`. Returns the result dimensions of all reductions after
+/// the pass.
 fn reductions(dims: &[i64], reduced: &[i64], emitters: &Emitters) -> Vec<Vec<i64>> {
     let kept: Vec<i64> = (0..dims.len()).filter(|d| !reduced.contains(&(*d as i64))).map(|d| dims[d]).collect();
     let list = reduced.iter().map(i64::to_string).collect::<Vec<_>>().join(",");

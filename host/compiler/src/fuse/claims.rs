@@ -132,8 +132,8 @@ impl<'a> Claims<'a> {
         self.claim_for(module, computation, id)?.claim.parts.clone()
     }
 
-    /// Whether a product is to be computed as a multiplication and a sum, as the emitter that
-    /// claims the product states.
+    /// Whether the emitter that claims a product states that the product is to be computed as a
+    /// multiplication and a sum.
     pub fn is_sum(&mut self, module: &Module, computation: &Computation, id: InstrId) -> bool {
         self.claim_for(module, computation, id).is_some_and(|claim| claim.claim.as_sum)
     }
@@ -261,9 +261,9 @@ impl Heroes {
         self.form(a, true).is_some_and(|form| !form.1.is_empty() && self.form(b, true) == Some(form))
     }
 
-    /// Returns a key. Heroes with equal keys fit into one kernel. If `is_root`, returns `None` if
-    /// the instruction cannot be a hero at the root; otherwise, returns `None` if the instruction
-    /// cannot be a hero before an epilogue.
+    /// Returns a key. Heroes with equal keys fit into one kernel. `is_root` states whether the hero
+    /// is the root of its kernel; if not, an epilogue follows the hero. Returns `None` if the
+    /// instruction cannot be a hero in this position.
     fn form(&self, id: InstrId, is_root: bool) -> Option<(&KernelKind, &str)> {
         let hero = self.0.get(&id).filter(|hero| is_root || hero.claim.place == HeroPlace::BeforeEpilogue)?;
         Some((&hero.kind, &hero.claim.form))

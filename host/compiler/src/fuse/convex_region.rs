@@ -33,9 +33,9 @@ impl ConvexRegion {
     }
 }
 
-/// Builds the fusion of a bid. Fails if a path leads out of the bid and back in. The time of this
-/// function depends on the distance between members, not on the size of the computation, because
-/// there are many bids.
+/// Builds the fusion of a bid. Fails if a path leads out of the bid and back in. There are many
+/// bids, so the time of this function must not depend on the size of the computation. The time
+/// depends only on the distance between members.
 pub fn convex_region(sequence: &Sequence, mut members: Vec<InstrId>) -> Result<ConvexRegion, String> {
     let computation = sequence.computation;
     members.sort_unstable();

@@ -64,7 +64,7 @@ pub struct Cut {
     pub region: Fusion,
     /// Fingerprint of the region. The fingerprint is the key of a tuned decision.
     pub fingerprint: Fingerprint,
-    /// The possible cuts. The cut with the fastest prediction comes first.
+    /// The possible cuts. The cut with the smallest predicted time comes first.
     pub ways: Vec<Way>,
 }
 
@@ -85,7 +85,7 @@ pub struct Way {
 /// Cuts with similar predictions.
 pub struct UndecidedCuts {
     /// Each cut with its predicted seconds. A cut is the position of a bid, or `None` for the cut
-    /// without a bid. The fastest prediction comes first.
+    /// without a bid. The cut with the smallest predicted time comes first.
     ways: Vec<(Option<usize>, f64)>,
     /// Position of the bid that contains all instructions of the region.
     whole: usize,

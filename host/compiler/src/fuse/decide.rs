@@ -38,7 +38,7 @@ const MOST_INPUTS: usize = 40;
 /// The time to simplify an index grows with the square of the number of its divisions.
 const MOST_DIVISIONS: u32 = 12;
 /// Number of copies of an instruction that cost as much as one launch. Compiling this number of
-/// copies takes as long as one launch takes in all runs of a program together.
+/// copies takes as long as the launch takes, added up over all runs of a program.
 const COPIES_OF_LAUNCH: f64 = 20.0;
 /// Largest number of kernels that a producer is duplicated into.
 const MOST_COPIES: usize = 4;
@@ -90,9 +90,9 @@ struct ValuePlacement {
 struct EvaluationCounts {
     /// Number of evaluations that the claims for the consuming heroes state.
     claimed: f64,
-    /// Number of evaluations that the indexing maps state, which counts if the value is expensive.
-    /// If a hero's claim states that the kernel [keeps](fusebox_core::emitter::Claim) expensive
-    /// producers, the number of evaluations that the claim states is used instead.
+    /// Number of evaluations that the indexing maps state. Fusion uses this number if the value is
+    /// expensive. If a hero's claim states that the kernel [keeps](fusebox_core::emitter::Claim)
+    /// expensive producers, the number of evaluations that the claim states is used instead.
     expensive: f64,
     /// Number of copies of the value's code. LLVM may inline a function at each call.
     code_copies: f64,
@@ -298,7 +298,7 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// Whether the root of a kernel updates an array of which an instruction reads a small part.
+    /// Whether an instruction reads a small part of an array that the root of a kernel updates.
     /// False if the instruction reads exactly the part that the root replaces. If the root's kernel
     /// computed an instruction that reads another part, the kernel would need a copy of the whole
     /// array, because the instruction might read elements that the kernel has already overwritten.

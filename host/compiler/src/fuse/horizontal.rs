@@ -30,8 +30,9 @@ const MOST_INPUTS: usize = 80;
 const MOST_INSTRUCTIONS: usize = 480;
 /// Largest number of steps that are searched for a path from one kernel to another.
 const MOST_BEHIND: usize = 256;
-/// Largest time of a kernel that is combined with others, in launches. The launch is only a small
-/// part of a longer kernel's time, and a longer kernel occupies the whole machine.
+/// Largest time of a kernel that is combined with others. The unit is the time of one launch. The
+/// launch is only a small part of a longer kernel's time, and a longer kernel occupies the whole
+/// machine.
 const MOST_LAUNCHES: f64 = 6.0;
 /// Least seconds that a combined kernel must be predicted to save. Smaller gains do not pay for
 /// compiling a larger kernel.

@@ -3,12 +3,12 @@
 //! launches.
 //!
 //! One pass over elements must be able to compute the merged kernel. There are two kinds of passes
-//! over elements. A hero's pass computes heroes of equal form whose claims describe a pass,
-//! together with elementwise results over the operands of this pass. An elementwise pass computes
-//! elementwise kernels of equal dimensions. If one of the kernels reads a result of the other, the
-//! merged kernel writes this result to a buffer only if a further step reads it too. Two kernels
-//! are not merged if a third kernel depends on the first and feeds the second. Finally,
-//! [`HorizontalFusion`] combines the remaining small elementwise kernels.
+//! over elements. A hero's pass computes heroes of equal form whose claims describe a pass. A
+//! hero's pass may also compute elementwise results with the dimensions of the pass's operands. An
+//! elementwise pass computes elementwise kernels of equal dimensions. If one of the kernels reads a
+//! result of the other, the merged kernel writes this result to a buffer only if a further step
+//! reads it too. Two kernels are not merged if a third kernel depends on the first and feeds the
+//! second. Finally, [`HorizontalFusion`] combines the remaining small elementwise kernels.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -31,8 +31,8 @@ struct Limits {
     inputs: usize,
 }
 
-/// Limits of a kernel that is merged from kernels with common operands, which spend their time on
-/// memory traffic.
+/// Limits of a kernel that is merged from kernels with common operands. The kernels with common
+/// operands spend their time on memory traffic.
 const SMALL: Limits = Limits { results: 8, instructions: 120, inputs: 24 };
 /// Limits of a merged kernel that is predicted to take less time than the separate kernels.
 const LARGE: Limits = Limits { results: 24, instructions: 400, inputs: 40 };
@@ -241,8 +241,8 @@ impl Merger<'_, '_, '_, '_> {
         self.spaces[b] = None;
     }
 
-    /// Whether a value needs a buffer after these steps are merged: another step reads it, no step
-    /// reads it, or it is the root.
+    /// Whether a value needs a buffer after these steps are merged. The value needs a buffer if it
+    /// is the root, if a step outside the merged steps reads it, or if no step at all reads it.
     fn is_read_elsewhere(&self, value: InstrId, steps: &[usize]) -> bool {
         let readers = self.graph.readers(value);
         value == self.computation.root || readers.is_empty() || readers.iter().any(|reader| !steps.contains(reader))
@@ -281,9 +281,9 @@ impl Merger<'_, '_, '_, '_> {
     }
 
     /// Returns, for each member of a kernel, whether the kernel computes one element of the member
-    /// at each point of its space. The kernel computes one element per point of the roots of an
-    /// elementwise kernel, and of the heroes of a pass. An operand is computed at each point if all
-    /// members that read the operand are computed at each point and read it at their own point.
+    /// at each point of its space. The roots of an elementwise kernel, and the heroes of a pass,
+    /// are computed at each point. An operand is computed at each point if all members that read
+    /// the operand are computed at each point and read it at their own point.
     fn at_point(&self, region: &Region, hero: Option<InstrId>) -> HashMap<InstrId, bool> {
         let mut at_point: HashMap<InstrId, bool> = HashMap::new();
         for &id in region.members.iter().rev() {

@@ -114,7 +114,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Predicted total time, and number, of kernels that run one after another.
+/// Number of kernels that run one after another, and the predicted total time of these kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct PredictedTotal {
     /// Predicted seconds of all kernels.

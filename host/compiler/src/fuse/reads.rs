@@ -86,8 +86,8 @@ fn of_value(
     }
 }
 
-/// Counts the elements of an operand that are indices for reads of other operands. Returns 1 if the
-/// operand has no such elements.
+/// Counts the elements of an operand that the instruction uses as indices to read other operands.
+/// Returns 1 if the operand has no such elements.
 fn indices_read(access: &Access, instruction: &Instruction, position: usize) -> f64 {
     let operand = instruction.operands[position];
     let values = access.reads.iter().flat_map(|read| &read.reading.runtime);

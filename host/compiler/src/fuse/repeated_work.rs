@@ -1,7 +1,7 @@
-//! Dissolves fusions of the text whose kernel would compute a value far more often than the value
-//! has elements. In a chain, each value that is read at two indices doubles the work for all values
-//! before it. The dissolved instructions are fused again, so that values with many reads get a
-//! buffer.
+//! Dissolves a fusion of the program text if its kernel would evaluate a value's elements far more
+//! often than once each. In a chain, each value that is read at two indices doubles the work for
+//! all values before it. The dissolved instructions are fused again, so that values with many reads
+//! get a buffer.
 //!
 //! Evaluations are counted in two ways, because each count alone also reports harmless fusions.
 //!
@@ -11,8 +11,8 @@
 //! for each element of the value     1000 if a thousand results read one mean
 //! ```
 //!
-//! A value is computed too often if both counts of evaluations exceed the limit. A fusion that
-//! reads a row again for each of its elements, such as a normalisation, is kept, because some
+//! A value is computed too often if both counts of evaluations exceed the limit. A fusion such as a
+//! normalisation, which reads a whole row again for each element of the row, is kept, because some
 //! emitters read the row once. A fusion may also evaluate elements again for each window of one
 //! scan or convolution, but not for windows of windows.
 
@@ -28,8 +28,8 @@ use super::reads::read;
 use super::sites::{EvaluationSite, SiteIndices, add, common};
 use crate::roles::{Role, in_role};
 
-/// A kernel may evaluate an element at most this number times the length of the longest row or
-/// window that an instruction of the kernel reads.
+/// A kernel may evaluate an element at most `MOST_EVALUATIONS * n` times. In this limit, `n` is the
+/// length of the longest row or window that an instruction of the kernel reads.
 const MOST_EVALUATIONS: f64 = 256.0;
 
 /// The number of evaluations of a value.

@@ -1,8 +1,8 @@
 //! Predicts a bid together with the kernels around it. Without the bid, the host may fuse some of
 //! the bid's instructions into kernels that contain further instructions. If the bid takes some
-//! instructions of a host's kernel, the kernel's remaining instructions move to another kernel,
-//! which reads the bid's values from a buffer that the bid's kernel writes, instead of computing
-//! them. So the comparison includes all kernels from which the bid takes instructions.
+//! instructions of a host's kernel, the kernel's remaining instructions move to another kernel.
+//! This other kernel does not compute the bid's values, but reads them from a buffer that the bid's
+//! kernel writes. So the comparison includes all kernels from which the bid takes instructions.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,6 +1,7 @@
 //! Splits a cumulative reduction (a `reduce-window` whose window reaches to the edge) into blocks,
 //! so that the work is linear instead of quadratic. Does not split a reduction that an emitter
-//! claims. Uses long blocks if an emitter claims the cumulative reduction of a long block.
+//! claims. The blocks are long if an emitter claims the cumulative reductions within long blocks,
+//! and short otherwise.
 //!
 //! ```text
 //! x[n]  =>  s[m, b] = cumulative reductions within blocks of b elements
@@ -20,13 +21,13 @@ use crate::CompileError;
 use crate::fuse::Claims;
 use crate::roles::{Role, in_role};
 
-/// Number of elements per block if no emitter claims the cumulative reduction of a long block. A
-/// kernel that computes the results of a block one by one reads at most this many elements for each
-/// result.
+/// Number of elements of a short block. The pass uses short blocks if no emitter claims the
+/// cumulative reductions within long blocks. A kernel that computes the results of a block one by
+/// one reads at most this many elements for each result.
 const BLOCK: i64 = 16;
-/// Number of elements per block if an emitter claims the cumulative reduction of such a block. The
-/// pass asks emitters only about blocks of this size; if no emitter claims such a block, the pass
-/// uses short blocks.
+/// Number of elements of a long block. The pass uses long blocks if an emitter claims the
+/// cumulative reductions within long blocks. The pass asks emitters only about blocks of this size;
+/// if no emitter claims such a block, the pass uses short blocks.
 const LONG_BLOCK: i64 = 1024;
 /// Size of the largest window that is not split.
 const SHORT: i64 = 2 * BLOCK;

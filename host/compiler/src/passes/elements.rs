@@ -113,8 +113,8 @@ fn element(
     Some(edit.add_typed(instruction.op.clone(), element_type, operands))
 }
 
-/// Slices one element of an operand. An operand with other dimensions than `sizes` has only one
-/// element, which every index refers to.
+/// Slices one element of an operand. If the sizes of an operand differ from `sizes`, the operand
+/// has only one element, and every index refers to this element.
 fn part(edit: &mut Rewrite, operand: InstrId, sizes: &[i64], index: &ElementIndex) -> InstrId {
     let source = edit.mapped(operand);
     let whole = edit.instruction(source).clone();

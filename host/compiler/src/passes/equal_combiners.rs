@@ -5,9 +5,9 @@
 //! reduce(x), to_apply=add_1; reduce(x), to_apply=add_2    =>    reduce(x), to_apply=add_1; reduce(x), to_apply=add_1
 //! ```
 //!
-//! Frontends write a separate computation for each instruction that applies the computation. Bodies
-//! of loops and branches are not merged, because a pass may change a body only if the body belongs
-//! to a single loop.
+//! If several instructions apply equal computations, frontends write a separate copy of the
+//! computation for each of these instructions. Bodies of loops and branches are not merged, because
+//! a pass may change a body only if the body belongs to a single loop.
 
 use std::collections::HashMap;
 

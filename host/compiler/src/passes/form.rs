@@ -16,7 +16,7 @@ pub enum Form {
     StaticSizes,
     /// No `scan`, `ragged-dot`, `scaled-dot`.
     Expanded,
-    /// No calls, and fusions only in computations that thunks execute.
+    /// There are no calls. Fusions occur only in computations that thunks execute.
     NoCalls,
     /// No layouts, and no `bitcast`, the only operation that depends on layouts.
     RowMajor,

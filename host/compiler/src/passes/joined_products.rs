@@ -21,7 +21,8 @@ use crate::equal_instructions::depends_on_operands_alone;
 use crate::fuse::{Claims, forecast};
 use crate::roles::{Role, in_role};
 
-/// Least fraction of the separate products' time that the joined product must be predicted to save.
+/// The joined product must be predicted to save more than this fraction of the separate products'
+/// time.
 const LEAST_GAIN: f64 = 0.1;
 
 /// Joins the products in all computations that thunks execute.
@@ -154,8 +155,8 @@ impl ProductGroup {
         !leaves.is_empty() && self.others.iter().all(|other| leaves[other.index()])
     }
 
-    /// Returns a computation that contains only the group's products, and the group with the ids of
-    /// the new computation.
+    /// Returns a computation that contains only the group's products. Also returns a copy of the
+    /// group that refers to the products by their ids in the new computation.
     fn alone(&self, module: &Module, computation: &Computation) -> Result<(Computation, ProductGroup), EditError> {
         let shared = computation.instruction(self.products[0]).operands[self.side];
         let mut parameters: HashMap<InstrId, InstrId> = HashMap::new();

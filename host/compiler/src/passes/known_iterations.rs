@@ -18,9 +18,9 @@ use crate::roles::{Role, in_role};
 /// The text around the number of iterations, as XLA writes it.
 const CONFIG: [&str; 2] = ["{\"known_trip_count\":{\"n\":\"", "\"}}"];
 
-/// Records the number of iterations of each loop for which the pass can determine this number.
-/// Removes a number that the program states for a loop, if the pass cannot determine the number of
-/// this loop.
+/// Records the number of iterations of each loop for which the pass can determine this number. If
+/// the program states a number for a loop, and the pass cannot determine the loop's number, the
+/// pass removes the stated number.
 pub fn run(module: &mut Module) {
     for id in in_role(module, Role::Sequence) {
         let of_caller = module.computation(id);
@@ -138,9 +138,10 @@ fn exchanged(direction: Comparison) -> Comparison {
     }
 }
 
-/// Returns the number of iterations of a loop whose counter begins at `start`, grows by `step`, and
-/// ends the loop with its first value that does not satisfy the condition. Returns `None` if the
-/// loop never ends, or if the counter would leave the range of its type before the loop ends.
+/// Returns the number of iterations of a loop. The loop's counter begins at `start` and grows by
+/// `step`. The loop ends when the counter reaches a value that does not satisfy the condition.
+/// Returns `None` if the loop never ends, or if the counter would leave the range of its type
+/// before the loop ends.
 fn iterations(start: i64, step: i64, direction: Comparison, limit: i64, element: ElementType) -> Option<u64> {
     let (start, step, limit) = (i128::from(start), i128::from(step), i128::from(limit));
     // How far the counter goes before the first value that does not satisfy the condition.

@@ -7,11 +7,11 @@
 //!
 //! The hoisted value becomes a further element of the loop's state. Every iteration passes the
 //! hoisted value on unchanged, so the value remains in the same buffer. The pass does not hoist a
-//! value that an iteration recomputes as fast as it would read it. The pass also does not hoist a
-//! large value that is computed from small values, because the large value would need too much
-//! memory. The pass does hoist cheap concatenations, and cheap operations on a product's operands.
-//! Products are fastest if their operands are stored in the order in which the kernel reads them.
-//! If the loop executes no iteration, the work for the hoisted value is wasted.
+//! value if an iteration can recompute the value as fast as it can read the value. The pass also
+//! does not hoist a large value that is computed from small values, because the large value would
+//! need too much memory. The pass does hoist cheap concatenations, and cheap operations on a
+//! product's operands. Products are fastest if their operands are stored in the order in which the
+//! kernel reads them. If the loop executes no iteration, the work for the hoisted value is wasted.
 
 mod operands;
 
@@ -120,7 +120,8 @@ impl HoistingLoop {
     }
 }
 
-/// Whether only this loop calls its body and its condition, so that they may be changed.
+/// Whether only this loop calls its body and its condition. Only then may the pass change the body
+/// and the condition.
 fn is_called_once(module: &Module, it: &HoistingLoop) -> bool {
     calls_of(module, it.body) == 1 && calls_of(module, it.condition) == 1
 }
@@ -140,8 +141,9 @@ pub(super) fn reads_only_state_elements(computation: &Computation) -> bool {
         && computation.instructions.iter().filter(uses).all(|it| matches!(it.op, Op::GetTupleElement { .. }))
 }
 
-/// Returns the invariant values to hoist, which instructions that are not invariant use. If an
-/// invariant value is not worth hoisting, returns the invariant values that it depends on instead.
+/// Returns the invariant values to hoist. Instructions that are not invariant use these values. If
+/// an invariant value is not worth hoisting, returns the invariant values that it depends on
+/// instead.
 fn worth_hoisting(body: &Computation, invariant: &[bool], device: &DeviceDescription) -> Vec<InstrId> {
     let mut is_wanted = vec![false; body.instructions.len()];
     let mut is_multiplied = is_wanted.clone();

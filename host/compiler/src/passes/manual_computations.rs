@@ -45,8 +45,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     sums.into_iter().try_for_each(|(body, manual)| with_sums(module, body, &manual))
 }
 
-/// Manual computations with operands or results that are partial sums on several devices, each with
-/// the computation that the devices execute.
+/// Manual computations in which an operand or a result is a partial sum on several devices. For
+/// each manual computation, the list also contains the computation that the devices execute.
 type Sums = Vec<(ComputationId, ManualComputation)>;
 
 /// Rewrites the computation that devices execute so that no operand or result is a partial sum. An

@@ -32,8 +32,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 }
 
 /// Replaces a product by an elementwise multiplication if its contracted dimensions have one
-/// element. Does not replace a product with a prescribed algorithm, which only emitters that know
-/// the algorithm compute.
+/// element. Does not replace a product for which the program prescribes an algorithm: only emitters
+/// that know this algorithm compute the product.
 fn outer(edit: &mut Rewrite, instruction: &Instruction, dims: &DotDims) -> Option<InstrId> {
     let operands = edit.operands(instruction);
     let left = edit.array(operands[0])?;

@@ -1,6 +1,6 @@
-//! Computes the product of a row and a row-major matrix as sums along columns, if the emitter that
-//! claims the product states that the sums are faster than the product. The kernel of the sums
-//! reads each element of the matrix once, in memory order.
+//! Computes the product of a row and a row-major matrix as sums along columns. The pass rewrites a
+//! product only if the emitter that claims the product states that the sums are faster. The kernel
+//! of the sums reads each element of the matrix once, in memory order.
 //!
 //! ```text
 //! r = f32[1,n] dot(f32[1,k] a, f32[k,n] b)    =>    p = f32[k,n] multiply(broadcast(a), b)

@@ -10,10 +10,10 @@
 //!
 //! In one dimension, with `k` elements in a window and a stride of `d`, at most `ceil(k / d)`
 //! windows cover an element. The last window that covers an element has number
-//! `floor((element + padding) / d)`, and the other windows that cover the element directly precede
-//! it. The expansion therefore repeats each entry of `at` and `s` `d` times, so that an element and
-//! the last window over it have the same index. For each earlier window, the expansion shifts the
-//! entries by one window.
+//! `floor((element + padding) / d)`. The other windows that cover the element directly precede this
+//! last window. The expansion therefore writes each entry of `at`, and each entry of `s`, not once
+//! but `d` times. An element and the last window over this element then have the same index. For
+//! each earlier window, the expansion shifts the entries by one window.
 
 use fusebox_core::hlo::{
     ArrayShape, BinaryOp, Combiner, Comparison, Computation, ComputationId, ElementType, InstrId, Instruction, Module,
@@ -167,7 +167,7 @@ impl<'m> SelectAndScatter<'m> {
     }
 }
 
-/// Sets each position for which `valid` is false to `nowhere`.
+/// If `valid` is false for a position, replaces the position by `nowhere`.
 fn where_valid(edit: &mut Builder, valid: Option<InstrId>, places: InstrId, nowhere: InstrId) -> InstrId {
     let Some(valid) = valid else { return places };
     let dims = edit.dims(places);
@@ -216,9 +216,10 @@ fn windows_over(dim: &WindowDim) -> i64 {
     dim.size.saturating_add(dim.stride - 1) / dim.stride.max(1)
 }
 
-/// Builds a combiner of two elements with their positions. The combiner returns the first element
-/// if this element exists, and if `select` prefers it or the second element does not exist; in all
-/// other cases the combiner returns the second element.
+/// Builds a combiner of two elements with their positions. If both elements exist, the combiner
+/// returns the element that `select` prefers. If the first element does not exist, the combiner
+/// returns the second element. If only the first element exists, the combiner returns the first
+/// element.
 fn selecting_combiner(edit: &mut Builder, select: &Computation, scalars: [Shape; 4], may_be_missing: bool) -> InstrId {
     let [a, at_a, b, at_b] = scalars.map(|scalar| edit.parameter(scalar));
     let first = edit.filled_like(at_a, 0.0);

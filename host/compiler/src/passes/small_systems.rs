@@ -5,10 +5,11 @@
 //! ```
 //!
 //! Without this expansion, the program calls a routine for each system. A loop that contains a call
-//! of a routine cannot be compiled to one function. If a system of a few equations is expanded to
-//! arithmetic, it takes less time than the call of a routine, and is fused with its producers and
-//! consumers. The arithmetic of a batch of systems is vectorised. The pass does not expand a system
-//! that an emitter claims, because the emitter's kernel solves the system without a call.
+//! of a routine cannot be compiled to one function. The arithmetic that solves a system of a few
+//! equations takes less time than the call of a routine. This arithmetic is also fused with its
+//! producers and consumers. The arithmetic of a batch of systems is vectorised. The pass does not
+//! expand a system that an emitter claims, because the emitter's kernel solves the system without a
+//! call.
 
 use fusebox_core::hlo::{BinaryOp, InstrId, Instruction, Module, SliceDim};
 use fusebox_edit::{Builder, Rewrite, rewrite};

@@ -32,8 +32,8 @@ use crate::CompileError;
 use crate::fuse::Claims;
 use crate::roles::{Role, in_role};
 
-/// Least number of elements of a part for which the split pays off, if the kernel only reads the
-/// elements. Each part bears a fraction of the time of a second launch.
+/// If the kernel only reads the elements, each part must have at least this many elements for the
+/// split to pay off. Each part bears a fraction of the time of a second launch.
 const LEAST_PART: i64 = 1 << 14;
 /// Least number of elements of a reduction that is split. One thread reads this many elements in
 /// about the time of two launches.
@@ -42,7 +42,8 @@ const LEAST_SPLIT: i64 = 1 << 16;
 /// another reduction. The arithmetic of the fused operation then counts as arithmetic per element
 /// of the reduction into which it is fused. Longer reductions and products are separate kernels.
 const MOST_STEPS: f64 = 8.0;
-/// Largest number of instructions before a reduction that the cost estimate visits.
+/// The cost estimate of a reduction includes at most this many of the instructions before the
+/// reduction.
 const MOST_IN_FRONT: usize = 256;
 
 /// Splits the reductions in all computations that thunks execute.
@@ -87,9 +88,9 @@ fn identity(module: &Module, combiner: ComputationId, operands: usize) -> Option
 }
 
 /// Returns the time to compute and reduce one element, as a multiple of the time to read an
-/// element. While a kernel reads one element, it can compute `hidden` bytes of arithmetic. The time
-/// includes only operations that the reduction's loop would compute, because only the reduction
-/// uses their results.
+/// element. While a kernel reads one element, it can do the amount `hidden` of arithmetic, as
+/// `arithmetic_bytes` counts it. The time includes only operations that the reduction's loop would
+/// compute, because only the reduction uses their results.
 fn work_per_element(
     computation: &Computation,
     users: &[Vec<InstrId>],

@@ -36,9 +36,9 @@ impl<'f> ValueDefinitions<'f> {
     }
 
     /// Returns the values among `known` that equal `written` in some iteration of the loops
-    /// `around` the write. Each value comes with a map that identifies this iteration. The value
-    /// `written` is defined after the known values, in a region that contains both `written` and
-    /// the known values.
+    /// `around` the write. Each value comes with a map that identifies this iteration. One region
+    /// contains the definitions of `written` and of the known values. In this region, `written` is
+    /// defined after the known values.
     pub fn candidates(
         &self,
         written: Value,

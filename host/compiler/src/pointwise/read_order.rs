@@ -13,7 +13,7 @@ use super::tensor_tracer::{TensorIndex, TensorTracer};
 /// do not alias.
 const LONG: i64 = 64;
 
-/// Largest rank of an index for which the check tries all candidate operands of each component.
+/// For an index of at most this rank, the check tries all candidate operands of each component.
 const MOST_TRIED: usize = 6;
 
 /// Checks the reads of a kernel against its writes of one output.

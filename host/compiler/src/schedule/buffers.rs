@@ -136,8 +136,8 @@ impl Buffers {
     }
 
     /// Places all buffers. Temporaries share one allocation, or are in the memory of results that
-    /// are written later. `order` is the order of thunks that the program requires before buffers
-    /// share memory.
+    /// are written later. `order` is the order of thunks that the program requires as long as no
+    /// buffers share memory.
     pub fn place(self, module: &Module, order: &RequiredOrder) -> PlacedBuffers {
         let places = vec![(0, 0); self.buffers.len()];
         let mut placed = PlacedBuffers { allocations: Vec::new(), memory: MemoryUse::default(), places };

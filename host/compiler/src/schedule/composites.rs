@@ -173,7 +173,8 @@ impl CompositeBuffers {
     }
 }
 
-/// Returns the depth of nested loops, including this thunk.
+/// Returns the largest number of loops that are nested in each other in this thunk. If the thunk is
+/// a loop, it counts, too.
 fn nested_loops(thunk: &Thunk) -> usize {
     let inside = thunk.nested().iter().flat_map(|(_, thunks)| thunks.iter().map(nested_loops)).max();
     inside.unwrap_or(0) + usize::from(matches!(thunk, Thunk::While { .. }))

@@ -145,7 +145,8 @@ fn divided(tiling: &Tiling, devices: &[i64], whole: &Shape, part: &Shape) -> Res
     }))
 }
 
-/// Returns the instruction without the computation, whose thunks the executable contains.
+/// Returns the instruction without the computation that it calls. The executable contains the
+/// thunks of this computation.
 fn without_callee(instruction: &Instruction) -> Instruction {
     let mut alone = instruction.clone();
     if let Op::CustomCall(call) = &instruction.op {

@@ -8,8 +8,8 @@ use fusebox_core::hlo::{Computation, Module, Shape};
 use super::leaf_count;
 use crate::memory_use::SharedBuffer;
 
-/// The inputs that the caller donates. Leaves are numbered over all parameters, or over the result,
-/// in order.
+/// The inputs that the caller donates. The leaves of all parameters are numbered together, in
+/// order. The leaves of the result are numbered separately, in order.
 #[derive(Debug, Default)]
 pub struct Donations {
     /// Leaves of the parameters that the program may write.

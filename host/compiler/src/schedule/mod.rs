@@ -7,9 +7,9 @@
 //! The caller may demand that results are in donated inputs (`donation`). To save memory, values
 //! may be rematerialised (`rematerialise`).
 //!
-//! On a GPU, values of independent thunks are placed in separate memory if the program then needs
-//! no more memory in total (`concurrency`), so that the GPU can execute the thunks at the same
-//! time.
+//! On a GPU, the scheduler places values of independent thunks in separate memory, so that the GPU
+//! can execute the thunks at the same time (`concurrency`). The scheduler does so only if the
+//! program then needs no more memory in total.
 //!
 //! Code that devices execute with parts of arrays has its own memory (`devices`).
 //!
@@ -329,7 +329,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Returns the order of the program's thunks before buffers share memory.
+    /// Returns the order of thunks that the program requires as long as no buffers share memory.
     fn required_order(&self, thunks: &[Thunk]) -> RequiredOrder {
         let outputs: HashMap<u32, usize> =
             self.planned.iter().filter_map(|planned| Some((planned.kernel?, planned.plan.outputs.len()))).collect();

@@ -57,8 +57,8 @@ struct ListScheduler {
     /// For each instruction, the leaves that it reads, without repetition.
     reads: Vec<Vec<usize>>,
     leaves: Vec<LeafReads>,
-    /// For each instruction, the bytes that it frees minus the bytes that it allocates, if it comes
-    /// next.
+    /// For each instruction, its gain if it comes next: the number of bytes that it frees, minus
+    /// the number of bytes that it allocates.
     gain: Vec<i64>,
     is_done: Vec<bool>,
 }

@@ -68,10 +68,11 @@ pub fn place(requests: &[PlacementRequest]) -> ArenaPlacement {
     best
 }
 
-/// Returns a placement in an arena of at most the same size, in which fewer thunks wait for each
-/// other only because their values share bytes. `added` returns the number of pairs of thunks that
-/// become ordered if the second value is placed in the memory of the first value, which is used
-/// earlier.
+/// Returns a placement in an arena of at most the same size. In the returned placement, fewer
+/// thunks must wait for other thunks for the sole reason that their values share bytes. The first
+/// argument of `added` is a value that is used earlier than the second argument. `added` returns
+/// the number of pairs of thunks that become ordered if the second value is placed in the memory of
+/// the first value.
 pub fn with_less_order(
     requests: &[PlacementRequest],
     placement: ArenaPlacement,

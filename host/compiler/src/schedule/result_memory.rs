@@ -8,11 +8,12 @@ use std::cmp::Reverse;
 
 use super::placement::{ArenaPlacement, Occupancy, PlacementRequest, place, tightest_gap};
 
-/// Largest number of pairs of a temporary value and a result for which a place is searched.
+/// The memory of results is used only if the number of temporary values, multiplied by the number
+/// of results, is at most this number.
 const MOST_PAIRS: usize = 1 << 20;
 
-/// For each temporary value, the number of the result whose memory holds it, and its offset in this
-/// memory. `None` if the value is not in the memory of a result.
+/// For each temporary value, the number of the result whose memory holds the value, and the value's
+/// offset in this memory. `None` if the value is not in the memory of a result.
 type InResults = Vec<Option<(usize, u64)>>;
 
 /// The placement of temporary values in the memory of results and in the arena.
@@ -20,8 +21,8 @@ type InResults = Vec<Option<(usize, u64)>>;
 pub struct SharedPlacement {
     /// The values that are in the memory of results.
     pub in_results: InResults,
-    /// The offsets in the arena of the values that are not in the memory of results, in order, and
-    /// the size of the arena.
+    /// The arena contains, in order, the values that are not in the memory of results. This field
+    /// holds the values' offsets in the arena, and the size of the arena.
     pub arena: ArenaPlacement,
 }
 
@@ -32,7 +33,8 @@ struct ResultMemory<'r> {
 }
 
 impl ResultMemory<'_> {
-    /// Returns the offset of a free place for a value in this memory of `bytes` bytes.
+    /// Returns the offset in this memory at which a value has a free place. The memory has `bytes`
+    /// bytes.
     fn place(&self, request: &PlacementRequest, bytes: u64) -> Option<u64> {
         let is_together = |other: &PlacementRequest| {
             other.life.start() <= request.life.end() && request.life.start() <= other.life.end()

@@ -86,8 +86,8 @@ impl Frame {
         leaves_in_buffer.into_iter().any(|(place, leaf)| place.overlaps(slice) && f(*leaf))
     }
 
-    /// Stores the value of an instruction. Removes leaves that are no longer needed from the
-    /// records of the value's buffers.
+    /// Stores the value of an instruction. In the records of the value's buffers, removes the
+    /// leaves that no later instruction needs.
     fn keep(&mut self, id: InstrId, value: ValueSlices) {
         for (&place, &leaf) in value.iter().zip(self.uses.leaves(id)).filter(|(_, leaf)| leaf.producer == id) {
             let leaves_in_buffer = self.leaves_in_buffer.entry(place.allocation).or_default();

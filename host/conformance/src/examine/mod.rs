@@ -41,8 +41,8 @@ const MOST_FAILURES: usize = 20;
 /// whole time limit.
 const MOST_LOSSES: usize = 3;
 
-/// Total time of failing fusions after which the examination ends. The total time is limited
-/// because a kernel that never ends takes seconds to fail.
+/// The examination ends when failing fusions have taken this much time in total. The total time is
+/// limited because a kernel that never ends takes seconds to fail.
 const MOST_LOST_TIME: Duration = Duration::from_secs(20);
 
 /// The fusions with which an emitter is examined.

@@ -17,7 +17,7 @@ use crate::Failure;
 /// Largest work of a fusion, as a number of additions. The interpreter needs some seconds for this
 /// work, and the simulator needs tens of seconds.
 const MOST_ADDITIONS: f64 = 2e7;
-/// Largest number of reasons in the error message that an emitter accepts no fusion.
+/// If an emitter accepts no fusion, the error message states at most this many reasons.
 const MOST_REASONS: usize = 3;
 
 /// Returns the fusions of a module that an emitter accepts on at least one target. `number` is the

@@ -37,8 +37,8 @@ pub fn smaller(
     }
 }
 
-/// Tries a case. If the emitter breaks the promise of `fault` for the case too, returns the case
-/// and the new fault.
+/// Tries a case. `fault` names the promise that the emitter has broken before. If the emitter
+/// breaks this promise for the case, too, returns the case and the new fault.
 fn fails(
     subject: &TestedEmitter,
     case: &FusionCase,

@@ -73,8 +73,8 @@ fn integer<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Resul
     })
 }
 
-/// Returns the divisor, replaced by 1 where the quotient is not defined, and whether the divisor is
-/// 0.
+/// Returns the divisor, or 1 where the quotient is not defined. Also returns whether the original
+/// divisor is 0.
 fn safe_divisor<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> (Term<'f>, Term<'f>) {
     let by_zero = y.eq(0_i64);
     let mut unsafe_case = by_zero;

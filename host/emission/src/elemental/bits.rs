@@ -40,8 +40,8 @@ fn from_bits(to: ElementType, bits: Term<'_>) -> Term<'_> {
 
 /// Computes `reduce-precision`. Rounds the mantissa to nearest even. Values that are too large for
 /// the exponent become infinite, and values that are too small become zero. NaN is unchanged.
-/// Values of types with at most 8 bits are reduced as `f32`, because some of these types have no
-/// infinities.
+/// Values of types with at most 8 bits are converted to `f32` before the reduction, because some of
+/// these types have no infinities.
 pub fn reduce_precision(
     ty: ElementType,
     exponent_bits: i64,

@@ -131,7 +131,8 @@ fn hyperbolic(x: Term<'_>) -> SinCos<'_> {
 
 /// Reduces `x` so that sinh and cosh do not overflow. Returns the reduced number, and the factor by
 /// which sinh and cosh of this number are too small. If `|x|` exceeds 40, the magnitude of sinh and
-/// cosh is `e^|x| / 2`, so subtracting a constant from `|x|` divides it by a constant factor.
+/// cosh is `e^|x| / 2`, so subtracting a constant from `|x|` divides this magnitude by a constant
+/// factor.
 fn without_overflow(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     let size = x.absf();
     let large = size.gt(700.0);
@@ -149,8 +150,8 @@ pub fn cos(x: ComplexPair<'_>) -> ComplexPair<'_> {
     cosh(times_i(x))
 }
 
-/// Computes `sinh re cos im + i cosh re sin im`. If a part of `x` is 0, the same part of the result
-/// is this zero.
+/// Computes `sinh re cos im + i cosh re sin im`. If the real or the imaginary part of `x` is a
+/// zero, this part is unchanged in the result, including the zero's sign.
 pub fn sinh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let (reduced, factor) = without_overflow(x.re);
     let (h, t) = (hyperbolic(reduced), circular(x.im));

@@ -32,7 +32,7 @@ use crate::scope::{FunctionId, Scope, ScopeId, ScopeKind};
 /// A function that code outside of the partition calls.
 pub struct FunctionRequest {
     pub symbol: String,
-    /// Instructions of equal dimensions whose values the function returns.
+    /// The function returns the values of these instructions, which all have equal dimensions.
     pub instructions: Vec<InstrId>,
 }
 

@@ -1,5 +1,5 @@
-//! Builds atomic instructions. A fence orders other memory accesses; atomic loads, stores and
-//! updates order none.
+//! Builds atomic instructions. A fence orders other memory accesses. Atomic loads, stores and
+//! updates do not order other memory accesses.
 
 use llvm_sys::core::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};

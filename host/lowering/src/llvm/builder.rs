@@ -130,8 +130,8 @@ impl Module {
         unsafe { LLVMBuildMemCpy(self.builder, to.0, alignment, from.0, alignment, bytes.0) };
     }
 
-    /// Computes the address of element `index` of an array of `element`. The caller guarantees that
-    /// the index is in bounds.
+    /// Computes the address of the element with index `index` in an array. The elements have type
+    /// `element`. The caller guarantees that the index is in bounds.
     pub(crate) fn element_pointer(&self, element: Ty, pointer: Val, index: Val) -> Val {
         let mut indices = [index.0];
         unsafe { Val(LLVMBuildInBoundsGEP2(self.builder, element.0, pointer.0, indices.as_mut_ptr(), 1, NAME)) }

@@ -94,9 +94,9 @@ impl Machine {
         run_passes(passes, |passes, options| unsafe { LLVMRunPassesOnFunction(function.0, passes, self.raw, options) })
     }
 
-    /// Sets up to two attributes of a function: the processor to tune for, and that subnormal
-    /// numbers count as zeros. Without the attribute for subnormal numbers, LLVM would turn
-    /// comparisons with zero into comparisons of bits.
+    /// Sets at most two attributes of a function. One names the processor to tune for, and the
+    /// other states that subnormal numbers count as zeros. Without the attribute for subnormal
+    /// numbers, LLVM would turn comparisons with zero into comparisons of bits.
     fn describe(&self, module: &Module, function: Val) {
         if let Some(processor) = self.tuned_for {
             module.add_string_attribute(function, "tune-cpu", processor);

@@ -92,7 +92,7 @@ pub(super) fn reduce(x: Term<'_>) -> Reduced<'_> {
 }
 
 /// Splits `x` into `n ln 2 + r`. `rounder` is the result of the function [`rounder`] plus an
-/// integer `c`. The result's field `shifted` then contains `n + c`.
+/// integer `c`. The field `shifted` of the returned value contains `n + c`.
 fn reduce_onto<'f>(x: Term<'f>, rounder: Term<'f>) -> Reduced<'f> {
     let shifted = x.mul_add(std::f64::consts::LOG2_E, rounder);
     let n = shifted - rounder;
@@ -133,9 +133,9 @@ impl<'f> TwoFactors<'f> {
 }
 
 /// Multiplies `x`, a number between 1/2 and 2, by 2^n for the `n` in the low bits of `shifted`. The
-/// code adds `n` to the exponent bits of `x`, and limits the resulting bits to the bits of
-/// infinity, which the sum reaches if `n` is 128. For `n` below -126 the result is undefined. The
-/// caller passes a finite `argument`, or a NaN if the result must be NaN.
+/// code adds `n` to the exponent bits of `x`. If `n` is 128, the sum can exceed the bits of
+/// infinity; the code then replaces the sum by the bits of infinity. For `n` below -126 the result
+/// is undefined. The caller passes a finite `argument`, or a NaN if the result must be NaN.
 fn scale_bits<'f>(x: Term<'f>, shifted: Term<'f>, argument: Term<'f>) -> Term<'f> {
     let bits = x.to_bits() + shifted.to_bits().shli(23_i64);
     let infinity = bits.integer(0x7f80_0000);

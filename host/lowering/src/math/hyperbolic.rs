@@ -46,7 +46,7 @@ fn expm1_twice_f32(x: Term<'_>) -> Term<'_> {
     r.polynomial(&TANH_F32).mul_add(scaled * r, linear)
 }
 
-/// Computes `(e^|x| - 1) / 4`, which is finite for every x for which sinh x and cosh x are finite.
+/// Computes `(e^|x| - 1) / 4`, which is finite whenever sinh x and cosh x are finite.
 fn quarter_expm1(magnitude: Term<'_>) -> Term<'_> {
     let Reduced { shifted, r } = reduce(magnitude.at_most(magnitude.choose(89.5, 710.6)));
     let quarter_power = power_of_two((shifted - 2.0).to_bits());

@@ -97,8 +97,8 @@ pub fn acos(x: Term<'_>) -> Term<'_> {
     beyond.select(negative.select(below, above), near_zero)
 }
 
-/// Computes the arctangent of `numerator / denominator`, which must be in [0, 1]. Returns the
-/// arctangent as a multiple of π/4 (0 or 1) and the rest.
+/// Computes the arctangent of `numerator / denominator`, which must be in [0, 1]. The arctangent is
+/// `quarters · π/4 + rest`. Returns `quarters`, which is 0 or 1, and `rest`.
 fn atan_of_quotient<'f>(numerator: Term<'f>, denominator: Term<'f>) -> (Term<'f>, Pair<'f>) {
     let zero = numerator.number(0.0);
     if numerator.is_f32() {

@@ -89,14 +89,14 @@ const FUNCTIONS: &[Definition] = functions! {
     RemF "fmod" Binary remainder::fmod;
 };
 
-/// Operations whose f32 functions set none of the lower 16 bits of a NaN if these bits are zeros in
-/// the arguments. The f32 functions of these operations shift bits of floats by the width of the
-/// mantissa, and otherwise compute with floats alone.
+/// Operations whose f32 functions never set any of the lower 16 bits of a NaN result, provided that
+/// all arguments have zeros in their lower 16 bits. The f32 functions of these operations shift
+/// bits of floats by the width of the mantissa, and otherwise compute with floats alone.
 const SHORT_NANS: &[OpKind] =
     &[OpKind::Exp, OpKind::Exp2, OpKind::Expm1, OpKind::Sinh, OpKind::Cosh, OpKind::Tanh, OpKind::Rsqrt, OpKind::Erf];
 
-/// Whether an operation's f32 function sets none of the lower 16 bits of a NaN if these bits are
-/// zeros in the arguments.
+/// Whether an operation's f32 function never sets any of the lower 16 bits of a NaN result,
+/// provided that all arguments have zeros in their lower 16 bits.
 pub fn keeps_short_nans(operation: OpKind) -> bool {
     SHORT_NANS.contains(&operation)
 }

@@ -29,7 +29,7 @@ pub fn fmod<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
 
 /// Computes the remainder of two f64. The rounded quotient may be one too large. In that case, the
 /// rest `x - n y` is negative but still exact, because the rest is a multiple of the last bit of
-/// `y` and its magnitude is at most `y`.
+/// `y`, and the magnitude of the rest is at most `y`.
 fn of_doubles<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let is_large = x.ge(y * 2f64.powi(52));
     let rest = (-(x / y).trunc()).mul_add(y, x);
@@ -46,9 +46,9 @@ const STEPS: i32 = 10;
 
 /// Divides in f64 by long division, each step of which computes [`BITS`] bits of the quotient. Each
 /// step rounds its part of the quotient to nearest, so the rest after a step may be negative. Only
-/// large quotients, which are rare, take more than one step. Scalar code has a branch that skips
-/// all steps but the last for small quotients. The function has no loop, so LLVM can vectorise a
-/// loop that calls it.
+/// large quotients, which are rare, take more than one step. For small quotients, a branch in
+/// scalar code skips all steps but the last. The function has no loop, so LLVM can vectorise a loop
+/// that calls it.
 fn of_singles<'f>(dividend: Term<'f>, divisor: Term<'f>) -> Term<'f> {
     let (x, y) = (dividend.extf(Scalar::F64), divisor.extf(Scalar::F64));
     let inverse = x.number(1.0) / y;

@@ -11,7 +11,7 @@
 //!   selects but no loop.
 //! * f64: below 2^20 quarter turns, `n π/2` is subtracted in several pieces of π/2, and `r` is a
 //!   sum of two numbers (Cody and Waite). For f64 arguments above 2^20 quarter turns, a loop that
-//!   runs once computes Payne and Hanek's product with 192 bits of 2/π in integers.
+//!   runs once computes Payne and Hanek's product in integer arithmetic, with 192 bits of 2/π.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
@@ -312,8 +312,8 @@ pub fn tan(x: Term<'_>) -> Term<'_> {
     value.with_flipped(x.sign_bit())
 }
 
-/// Computes tan r in f32. Multiplies the part of `r` that f32 cannot hold by the slope of the
-/// tangent, and adds the product.
+/// Computes tan r in f32. The code multiplies the slope of the tangent by the part of `r` that f32
+/// cannot hold, and adds the product.
 fn tan_of_remainder(r: Term<'_>) -> Term<'_> {
     let high = r.truncf(Scalar::F32);
     let low = (r - high.extf(Scalar::F64)).truncf(Scalar::F32);

@@ -76,12 +76,12 @@ pub(crate) trait Stage<'s>: Sized {
 
     fn rewriter(&mut self) -> &mut Rewriter<'s, Self::Slot>;
 
-    /// Returns the types of the new values that represent a source value of type `ty` where the
-    /// value crosses the border of a region or function.
+    /// If a source value of type `ty` crosses the border of a region or function, new values
+    /// represent it there. Returns the types of these new values.
     fn passed(&self, ty: &Type) -> Done<Vec<Type>>;
 
-    /// Returns the new values that represent a slot where the slot's value crosses the border of a
-    /// region or function.
+    /// If the value of a slot crosses the border of a region or function, new values represent the
+    /// slot there. Returns these new values.
     fn values(&mut self, slot: &Self::Slot) -> Done<Vec<Value>>;
 
     /// Returns the slot for a value of type `ty` that is represented by `values`. `like` has the

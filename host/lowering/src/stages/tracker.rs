@@ -87,8 +87,9 @@ impl Tracker {
 
     /// Whether computing a map from the values of its operands (`direct`) takes fewer operations
     /// than computing the map from the expressions of its operands (`results`). If no leaves
-    /// replace the operands' expressions, simplification rules may rewrite these expressions. In a
-    /// chain of maps, each map would then repeat more operations of the maps before it.
+    /// replace the operands' expressions, simplification rules may rewrite these expressions. If
+    /// rules rewrite the operands' expressions in a chain of maps, each map repeats more operations
+    /// of the maps before it.
     pub(crate) fn is_better_cut(&mut self, results: &[Ix], direct: &[Ix]) -> bool {
         // Operands have other uses too, so their values are available anyway.
         let composed = self.algebra.operations_beyond(&mut self.computed, results);
@@ -150,7 +151,7 @@ impl<'s> Definitions<'s> {
         if !signed && bits == 64 { Interval::ALL } else { self.range(integer, bits, signed, RANGE_DEPTH) }
     }
 
-    /// Returns the range that follows for an integer from its definition.
+    /// Derives the range of an integer from the integer's definition.
     fn range(&self, value: Value, bits: u32, signed: bool, depth: u32) -> Interval {
         let full = full_range(bits, signed);
         let Some(op) = self.by_value[value.number()].filter(|_| depth > 0) else { return full };

@@ -8,9 +8,9 @@ use crate::{llvm, optimize};
 
 pub(super) const FAMILY: Family = Family { names: "cpu, cpu,-amx, cpu,-avx512", named };
 
-/// Returns the target with this name. A suffix of the name removes features of this machine's
-/// processor, in LLVM's notation. Code for a target with a suffix also runs on processors that lack
-/// the removed features.
+/// Returns the target with this name. If the name has a suffix, the suffix removes features of this
+/// machine's processor from the target. The suffix is in LLVM's notation. Code for a target with a
+/// suffix also runs on processors that lack the removed features.
 fn named(name: &str) -> Option<TargetInfo> {
     match name {
         "cpu" => Some(info()),

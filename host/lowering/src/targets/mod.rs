@@ -217,7 +217,8 @@ pub(crate) struct TargetInfo {
     pub(crate) buffer_alignment: u64,
     /// Whether several modules can be loaded as one program.
     pub(crate) several_modules: bool,
-    /// Width in bits of an index whose range fits 32 bits.
+    /// Width, in bits, of the integers that represent an index if the range of the index fits 32
+    /// bits.
     pub(crate) index_bits: u32,
     /// Whether the generated code states the source locations of its instructions.
     pub(crate) states_origins: bool,
@@ -261,9 +262,9 @@ pub(crate) struct TargetInfo {
     /// an indirect read as loads and inserts of single elements. Without fast gathers, a vectorised
     /// loop with many indirect reads takes long to compile and runs no faster than scalar code.
     pub(crate) most_gathers: usize,
-    /// Maximum total number of operations in extra inlined copies of math functions in a kernel.
-    /// Beyond this number, the kernel calls its math functions. `None` if calls always cost more
-    /// than inlined copies.
+    /// Maximum number of operations that a kernel may have in all extra inlined copies of math
+    /// functions together. Beyond this number, the kernel calls its math functions. `None` if calls
+    /// always cost more than inlined copies.
     pub(crate) most_copied_math: Option<usize>,
     /// Number of threads of a warp. The threads of a warp can exchange values directly.
     pub(crate) warp: u32,
@@ -309,17 +310,17 @@ pub(crate) struct Backend {
     pub(crate) without: &'static [&'static str],
 }
 
-/// Writes a product of matrices. Takes the words of both matrices and the sums, and returns the new
-/// sums.
+/// Writes a product of matrices. Takes the words of both matrices, and also the sums; returns the
+/// new sums.
 pub(crate) type WrittenProduct = fn(&Module, MatrixProduct, &[Val]) -> Vec<Val>;
 
 /// Code for products of tiles in shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TileCode {
-    /// Writes an operation that makes the executing thread's stores visible to products of tiles
-    /// after the next barrier.
+    /// Writes an operation by which a thread makes its stores visible to the products of tiles that
+    /// come after the next barrier.
     pub(crate) ready: fn(&Module),
-    /// Writes a product. Takes the addresses of two tiles and the sums, and returns the new sums.
+    /// Writes a product. Takes the addresses of two tiles, and also the sums; returns the new sums.
     pub(crate) product: fn(&Module, &TileProduct, [Val; 2], &[Val]) -> Vec<Val>,
 }
 

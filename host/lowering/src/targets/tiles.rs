@@ -21,8 +21,8 @@ const SQUARE_BYTES: i64 = TILE_SQUARE * TILE_SQUARE * 2;
 /// bytes.
 const ADDRESS_MASK: i64 = 0x3ffff;
 const UNIT_BITS: i64 = 4;
-/// Bit positions of the two distances in a descriptor: between squares adjacent along steps, and
-/// between squares adjacent across lines.
+/// Positions, in bits, of the two distances that a descriptor contains: the distance between
+/// squares adjacent along steps, and the distance between squares adjacent across lines.
 const STEPS_AT: i64 = 16;
 const LINES_AT: i64 = 32;
 

@@ -91,8 +91,8 @@ impl Body<'_, '_, '_> {
         Ok((address.pointer, self.integer(stride, "i64")))
     }
 
-    /// Writes an instruction on registers of 64 bytes that multiplies words and adds the products
-    /// to sums.
+    /// Writes an instruction that multiplies words and adds the products to sums. The instruction
+    /// operates on registers of 64 bytes.
     pub(super) fn word_product(&mut self, op: &Operation) -> Done {
         let available = self.kernel.target.word_products;
         let product = WordProduct::of(op, self.source.type_of(op.result()), available)?;

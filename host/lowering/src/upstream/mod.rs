@@ -176,8 +176,9 @@ impl<'t> Upstream<'t> {
     }
 }
 
-/// Declares a vector function for each number of lanes. The function adds the declarations to the
-/// LLVM module itself, not by MLIR, because LLVM drops unused declarations when it links modules.
+/// Declares a vector function for each number of lanes. The code adds the declarations directly to
+/// the LLVM module, and not to a module that is linked into the LLVM module, because LLVM drops
+/// unused declarations when it links modules.
 fn declare_vectors(llvm: &Module, symbol: &str, scalar: Val, arguments: usize) {
     let element = llvm.type_of(llvm.parameter(scalar, 0));
     for lanes in LANES {

@@ -72,7 +72,7 @@ fn instruction(kind: OpKind) -> Option<Instruction> {
     })
 }
 
-/// Whether LLVM has the operation for scalars and also for vectors, which it computes lane by lane.
+/// Whether LLVM has the operation both for scalars and, lane by lane, for vectors.
 pub(super) fn is_by_element(kind: OpKind) -> bool {
     matches!(kind, OpKind::NegF | OpKind::CmpI | OpKind::CmpF | OpKind::Select) || instruction(kind).is_some()
 }

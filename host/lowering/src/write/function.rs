@@ -8,8 +8,8 @@ use crate::llvm::{FastMath, Module, Op, Ty, Val};
 use crate::math as library;
 use crate::stages::Facts;
 
-/// Facts about an entry function's kernel, for example its launch, and the function's ids of block
-/// and thread.
+/// Facts about the kernel of an entry function, for example the kernel's launch. Also the ids of
+/// the block and the thread that the entry function has.
 #[derive(Clone, Copy)]
 pub(super) struct Ids<'k> {
     pub(super) facts: &'k Facts<'k>,

@@ -8,8 +8,8 @@ use crate::llvm::Line;
 impl Body<'_, '_, '_> {
     /// Sets the source location of the instructions of an operation. If the operation computes an
     /// HLO instruction, the file name of the location begins with the name of the HLO instruction.
-    /// For another operation, the location is the position in the text or in the Rust code that
-    /// wrote the operation.
+    /// For another operation, the location is either the operation's position in the text, or the
+    /// position in the Rust code that wrote the operation.
     pub(super) fn locate(&self, op: &Operation) {
         let llvm = self.llvm();
         if !self.translation.target.states_origins {

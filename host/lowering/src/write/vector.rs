@@ -39,8 +39,8 @@ impl<'s> Body<'_, '_, 's> {
         }
     }
 
-    /// Writes an instruction on 64-byte registers that multiplies the words of two vectors and adds
-    /// the products to a vector of sums.
+    /// Writes an instruction that multiplies the words of two vectors and adds the products to a
+    /// vector of sums. The instruction operates on registers of 64 bytes.
     pub(super) fn word_product(&mut self, op: &'s Operation) -> Done<Val> {
         let available = self.translation.target.word_products;
         let product = WordProduct::of(op, self.source.type_of(op.result()), available)?;

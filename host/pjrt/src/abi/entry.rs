@@ -20,8 +20,8 @@ pub trait Call: Arguments {
     fn call(&mut self) -> Answer;
 }
 
-/// Defines structs of arguments: a name in Rust, the function's name in the interface, and the
-/// fields after the header.
+/// Defines structs of arguments. Each definition states the struct's name in Rust, the function's
+/// name in the interface, and the fields after the header.
 macro_rules! arguments {
     ($($(#[$doc:meta])* $name:ident($function:literal) { $($field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*

@@ -41,8 +41,8 @@ pub struct Table {
 
 #[derive(Default)]
 struct Entry {
-    /// The number of the entry's handle. In an unused entry, the number of the next handle, but
-    /// with the kind zero.
+    /// The number of the entry's handle. An unused entry contains the number that its next handle
+    /// will have, but with the kind zero.
     number: AtomicU64,
     object: AtomicPtr<()>,
     /// The index, plus one, of the next entry in the list of unused entries, or zero in the last

@@ -9,8 +9,8 @@ use crate::error::{Answer, Error};
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Header {
-    /// Offset of the end of the struct's last field in bytes, in the caller's version of the
-    /// interface.
+    /// Offset, in bytes, of the end of the last field that the struct has in the caller's version
+    /// of the interface.
     pub size: usize,
     extension: *mut c_void,
 }
@@ -200,8 +200,8 @@ pub struct ExecuteOptions {
 /// A function that frees what a [`Holder`] owns.
 pub type Deleter = unsafe extern "C" fn(*mut c_void);
 
-/// The owner of bytes that a caller frees by calling `deleter`. This type stands for three
-/// successive fields in a struct of arguments.
+/// Bytes and their owner. A caller frees the owner and the bytes by calling `deleter`. This type
+/// stands for three successive fields in a struct of arguments.
 #[repr(C)]
 pub struct Holder {
     pub bytes: Text,

@@ -122,8 +122,8 @@ impl Target {
 
 /// Returns the strides of a dense array with the layout that the caller asks for. Returns `None` if
 /// the caller passes no layout, or the strides of a row-major array. A layout without dimensions
-/// counts as row-major: JAX passes such a layout in some copies of divided arrays to another
-/// backend.
+/// counts as row-major: JAX passes a layout without dimensions in some cases, when it copies a
+/// divided array to another backend.
 fn target_strides(layout: *const MemoryLayout, dims: &[i64], element: usize) -> Answer<Option<Vec<i64>>> {
     if layout.is_null() {
         return Ok(None);

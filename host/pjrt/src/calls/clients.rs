@@ -8,8 +8,8 @@ use crate::error::{Answer, Error};
 use crate::topology::{PLATFORM_VERSION, Topology};
 
 arguments! {
-    /// fusebox does not use the functions for several processes, because their addresses are
-    /// garbage if there is only one process.
+    /// The functions `get`, `put` and `try_get` are meant for several processes. fusebox does not
+    /// use these functions, because their addresses are garbage if there is only one process.
     ClientCreate("PJRT_Client_Create") {
         options: List<NamedValue>,
         get: *const c_void,

@@ -6,8 +6,8 @@ use crate::abi::{Call, ErrorObject, Handle, Text, arguments};
 use crate::error::{Answer, Code, Error};
 use crate::event::Event;
 
-/// A function of the caller, which becomes the owner of the error that fusebox passes. The error is
-/// null if the operation has succeeded.
+/// A function of the caller. The function becomes the owner of the error that fusebox passes to it.
+/// The error is null if the operation has succeeded.
 pub type OnReady = unsafe extern "C" fn(*mut ErrorObject, *mut c_void);
 
 arguments! {
@@ -50,7 +50,7 @@ impl Call for EventAwait {
     }
 }
 
-/// The caller's argument of a callback.
+/// An argument that the caller chooses and that fusebox passes to the caller's callback.
 struct UserArgument(*mut c_void);
 
 // SAFETY: the caller allows its callback to run on any thread.

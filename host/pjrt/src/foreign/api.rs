@@ -145,8 +145,8 @@ impl CallContext {
         CallContext { of_call: call.clone(), own: States::default(), run: RUNS.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Returns the states of the call for the first stage, which precedes all executions, and the
-    /// states of this execution for other stages.
+    /// If `stage` is the first stage, which precedes all executions, returns the states of the
+    /// call. Otherwise returns the states of this execution.
     fn states(&self, stage: i32) -> MutexGuard<'_, HashMap<i32, (i64, State)>> {
         let states = if stage == INSTANTIATE { &*self.of_call } else { &self.own };
         states.lock().unwrap_or_else(PoisonError::into_inner)

@@ -26,7 +26,7 @@ struct Wish {
     options: NamedOptions,
     a: NamedOptions,
     b: NamedOptions,
-    /// Pattern that selects the fusions to compare by name.
+    /// Pattern for the names of the fusions to compare.
     fusion: Option<String>,
     /// Number of pairs of runs to measure. Each pair contains a run of each side.
     pairs: Option<usize>,

@@ -1,5 +1,6 @@
-//! Exported functions, in addition to those of PJRT, by which the Python package calls the tools of
-//! fusebox. Each tool takes a request in JSON and replies in JSON.
+//! The exported functions by which the Python package calls the tools of fusebox. The library
+//! exports these functions in addition to the functions of PJRT. Each tool takes a request in JSON
+//! and replies in JSON.
 //!
 //! ```text
 //! interface   calls and replies; a panic becomes an error

@@ -8,7 +8,7 @@
 //! The child is the leader of a process group that contains all processes it starts. One deadline
 //! applies to sending a request and receiving its answer. When the deadline passes, or the child
 //! ends, the host ends the child's process group. So a plugin that starts processes, holds pipes
-//! open or ignores requests cannot make the host wait longer.
+//! open or ignores requests cannot make the host wait beyond the deadline.
 
 mod child;
 mod confinement;

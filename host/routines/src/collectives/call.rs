@@ -131,9 +131,10 @@ impl CollectiveCall {
         sent.iter().map(copy).collect()
     }
 
-    /// Returns the arrays from which [`CollectiveCall::receive`] copies what the devices of a group
-    /// receive. `sent` contains the arrays of all devices of the group, in the order of the
-    /// devices' ranks. If the operation combines arrays, returns only the combined arrays.
+    /// Returns the source arrays of a group: [`CollectiveCall::receive`] copies from these arrays
+    /// the elements that each device receives. `sent` contains the arrays of all devices of the
+    /// group, in the order of the devices' ranks. If the operation combines arrays, returns only
+    /// the combined arrays.
     pub fn together(&self, mut sent: Vec<SentArrays>) -> Vec<SentArrays> {
         let Some(op) = self.combiner() else { return sent };
         let others = sent.split_off(1);

@@ -5,8 +5,8 @@ use fusebox_core::hlo::{BinaryOp, ElementType, FloatFormat};
 /// A function that combines the elements of two arrays, and writes the results to the first array.
 pub type Combine = fn(BinaryOp, ElementType, &mut [u8], &[u8]);
 
-/// Returns the function that combines arrays with an element type by an operation. Returns `None`
-/// if the operation is not defined for the element type.
+/// Returns the function that combines two arrays by the operation `op`. Both arrays have the
+/// element type `element`. Returns `None` if the operation is not defined for the element type.
 pub fn combine(op: BinaryOp, element: ElementType) -> Option<Combine> {
     use BinaryOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
     let is_bitwise = matches!(op, And | Or | Xor);

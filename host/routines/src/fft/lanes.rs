@@ -215,9 +215,9 @@ impl<V: Vector> TransformReal for Lanes<V> {
     }
 }
 
-/// Copies lines into lanes. The lines start `distance` elements apart. Each line has one element
-/// per vector of `lanes`. If there are fewer lines than lanes, the remaining lanes contain the last
-/// line.
+/// Copies lines into lanes. The lines start `distance` elements apart. A line has as many elements
+/// as `lanes` has vectors. If there are fewer lines than lanes, the remaining lanes contain the
+/// last line.
 pub(super) fn gather<V: Vector>(lines: &[V::Element], distance: usize, lanes: &mut [Lanes<V>]) {
     let last = lines.len().saturating_sub(lanes.len()) / distance;
     let line = |lane: usize| &lines[lane.min(last) * distance..][..lanes.len()];

@@ -16,8 +16,8 @@ pub(super) fn suits_lanes<T: Element>(length: usize, lines: usize) -> bool {
 }
 
 /// Like [`suits_lanes`], for real lines. If a vector has four lanes, transforms in lanes are faster
-/// even if only one prime factor has no AVX transform. Lanes also speed up the separation of lines
-/// of odd length into sequences.
+/// even if only one prime factor has no AVX transform. The separation of a line of odd length into
+/// interleaved sequences is faster in lanes too.
 pub(super) fn suits_real_lanes<T: Element>(length: usize, lines: usize) -> bool {
     let (fast, others) = split_at_factor(length, LARGEST_FAST_FACTOR);
     let is_enough = others > fast || others > 1 && !length.is_multiple_of(2);

@@ -83,8 +83,8 @@ fn columns<L: LineTransform>(
     })
 }
 
-/// Copies columns `columns` of `input`, whose rows have `width` elements, to rows of `output` that
-/// start `distance` elements apart.
+/// Copies columns `columns` of `input` to `output`, where each column becomes a row. The rows of
+/// `input` have `width` elements. The rows of `output` start `distance` elements apart.
 fn gather<T: Copy>(input: &[T], width: usize, columns: std::ops::Range<usize>, output: &mut [T], distance: usize) {
     const ROWS: usize = 8;
     for (block, rows) in input.chunks(ROWS * width).enumerate() {

@@ -40,8 +40,9 @@ struct RealLine<T> {
     length: usize,
     /// The transform of the complex line.
     plan: Arc<dyn Fft<T>>,
-    /// For each `k <= m/2`, the factor of `Z[k] - conj Z[m-k]`. For the inverse transform, the
-    /// factor of `X[k] - conj X[m-k]`. Empty if the length is odd.
+    /// Element `k`, for each `k <= m/2`, is the number by which the transform multiplies
+    /// `Z[k] - conj Z[m-k]`. The inverse transform multiplies `X[k] - conj X[m-k]` by this element.
+    /// The list is empty if the length is odd.
     twiddles: Vec<Complex<T>>,
 }
 

@@ -18,7 +18,8 @@ pub(super) struct CallShapes<'a> {
 impl<'a> CallShapes<'a> {
     /// Reads the batch dimensions from the first operand. `ranks` holds, for each operand, the
     /// number of dimensions that follow the batch dimensions. Fails if the batch dimensions of an
-    /// operand differ from those of the first operand, or if its rank does not fit `ranks`.
+    /// operand differ from those of the first operand, or if the rank of an operand does not fit
+    /// `ranks`.
     pub fn new(operation: &'a Operation<'a>, ranks: &[usize]) -> Result<Self, Unsupported> {
         operation.takes_arrays(ranks.len())?;
         let first = operation.argument(0)?;

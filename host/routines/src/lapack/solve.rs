@@ -28,10 +28,10 @@ pub(super) type ElementMarker<T> = PhantomData<fn() -> T>;
 struct Cholesky<T> {
     n: usize,
     lower: bool,
-    /// Whether HLO's `cholesky` defines the results, not LAPACK's function. HLO's `cholesky` sets
-    /// the triangle outside the factor to zero, and sets all elements to NaN if the matrix has no
-    /// Cholesky factor. LAPACK's function leaves the triangle outside the factor unchanged, and
-    /// returns a status.
+    /// Whether HLO's `cholesky` defines the results. If this field is false, LAPACK's function
+    /// defines the results. HLO's `cholesky` sets the triangle outside the factor to zero, and sets
+    /// all elements to NaN if the matrix has no Cholesky factor. LAPACK's function leaves the
+    /// triangle outside the factor unchanged, and returns a status.
     clean: bool,
     of: ElementMarker<T>,
 }

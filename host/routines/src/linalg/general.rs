@@ -167,9 +167,9 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
     Ok(vectors)
 }
 
-/// Returns the two elements of an eigenvector in the rows of a diagonal block. The eigenvector
-/// belongs to the eigenvalue of this block that has a positive imaginary part. `above` and `below`
-/// are the off-diagonal elements of the block.
+/// Returns the two elements that an eigenvector has in the rows of a diagonal block. The
+/// eigenvector belongs to the eigenvalue of this block that has a positive imaginary part. `above`
+/// and `below` are the off-diagonal elements of the block.
 fn first_elements<C: Scalar>(above: C::Real, below: C::Real, imaginary: C::Real, side: EigenvectorSide) -> (C, C) {
     let zero = real::<C::Real>(0.0);
     let one = real::<C::Real>(1.0);

@@ -104,7 +104,8 @@ impl<T: Scalar> Matrix<T> {
         &mut self.elements[j * self.rows..][..self.rows]
     }
 
-    /// Returns the columns before `j` and the columns from `j` on, each as one slice.
+    /// Returns two slices: one contains the columns before `j`, and the other contains column `j`
+    /// and all later columns.
     #[inline(always)]
     pub fn split_at_column(&mut self, j: usize) -> (&mut [T], &mut [T]) {
         self.elements.split_at_mut(j * self.rows)

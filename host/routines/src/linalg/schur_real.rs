@@ -97,7 +97,7 @@ fn first_of_block<R: Real + Scalar>(h: &Matrix<R>, last: usize) -> usize {
     0
 }
 
-/// Two shifts, each as its real and its imaginary part.
+/// Two shifts. Each shift is a pair of its real part and its imaginary part.
 type Shifts<R> = [(R, R); 2];
 
 #[inline(always)]

@@ -17,8 +17,8 @@ pub(crate) enum SingularVectors {
     None,
     /// One left and one right vector per singular value.
     Thin,
-    /// All left vectors, which are a basis of their whole space, and all right vectors, which are a
-    /// basis of theirs.
+    /// A full set of left vectors and a full set of right vectors. Each of the two sets is a basis
+    /// of its whole space.
     Full,
 }
 

@@ -43,7 +43,7 @@ struct CodePiece {
     bits: u32,
 }
 
-/// Number of low bits of a word that hold a position. The higher bits of the word hold a chunk of
+/// A word holds a position in this number of low bits. The higher bits of the word hold a chunk of
 /// the keys' codes.
 const POSITION_BITS: u32 = 32;
 
@@ -170,12 +170,12 @@ struct Sorter {
     values: Vec<u32>,
     words: Vec<u64>,
     spare: Vec<u64>,
-    /// Words of the lines that are sorted together. Each row holds the words with equal index of
-    /// all lines, one line per lane.
+    /// Words of the lines that are sorted together. Each lane holds one line. Each row holds one
+    /// word of every line: the words that have the same index in their lines.
     rows: Vec<[u64; LANES]>,
     /// For each of the lines that are sorted together, one number per element. Before the sort, the
-    /// number of an element is the chunk of its keys' codes. After the sort, the numbers of a line
-    /// are its sorted order.
+    /// number of an element is a chunk that holds the codes of the element's keys. After the sort,
+    /// the numbers of a line are its sorted order.
     lanes: Vec<u32>,
 }
 
@@ -279,8 +279,7 @@ impl Sorter {
 }
 
 impl CodeChunk {
-    /// Returns the numbers of the bytes of a word that hold the chunk, counted from the lowest
-    /// byte.
+    /// Returns which bytes of a word hold the chunk. The bytes are numbered from the lowest byte.
     fn digits(&self) -> std::ops::Range<u32> {
         let first = POSITION_BITS / 8;
         first..first + self.bits / 8

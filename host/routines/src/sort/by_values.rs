@@ -55,8 +55,8 @@ coded!(u8: u32, u16: u32, u32: u32, u64: u64);
 struct LineScratch<W> {
     words: Vec<W>,
     spare: Vec<W>,
-    /// Words of the lines that are sorted together. Each row holds the words with equal index of
-    /// all lines, one line per lane.
+    /// Words of the lines that are sorted together. Each lane holds one line. Each row holds one
+    /// word of every line: the words that have the same index in their lines.
     rows: Vec<[W; LANES]>,
 }
 
@@ -222,10 +222,10 @@ impl ByValues {
         self.order.encode(line, |at, code| words[at] = code.word())
     }
 
-    /// Restores the bits of values whose code may encode several values with different bits: copies
-    /// these values from the line to their sorted positions. Values with the same code keep their
-    /// original order. `first` returns the index of the first sorted word that is not less than a
-    /// code.
+    /// Some codes encode several values with different bits, so decoding cannot restore the bits of
+    /// these values. Copies the values with these codes from the line to their sorted positions.
+    /// Values with the same code keep their original order. `first` returns the index of the first
+    /// sorted word that is not less than a code.
     fn refill<B: CodeWord>(&self, line: &[B], first: impl Fn(B::Word) -> usize, sorted: &mut [B]) {
         for &code in &self.shared_codes {
             let code = B::of(code);

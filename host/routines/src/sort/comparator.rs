@@ -58,7 +58,8 @@ struct ComparedValue {
 }
 
 impl ComparedValue {
-    /// Returns the corresponding value of the other element of the two compared elements.
+    /// Returns the value that corresponds to this value in the other one of the two compared
+    /// elements.
     fn of_other(self) -> ComparedValue {
         ComparedValue { parameter: self.parameter ^ 1, ..self }
     }

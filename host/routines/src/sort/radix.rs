@@ -68,9 +68,9 @@ words! {
 }
 
 /// Sorts words by some of their bytes. `digits` are the numbers of these bytes. `spare` must be as
-/// long as `words`. Words with equal digits keep their order if the lower bytes are equal in all
-/// words. Words with equal digits also keep their order if the lower bytes ascend from word to
-/// word, as positions do.
+/// long as `words`. Words with equal digits keep their order in two cases. In the first case, the
+/// bytes below the digits are equal in all words. In the second case, the bytes below the digits
+/// ascend from word to word, as positions do.
 pub fn sort<W: RadixWord>(words: &mut [W], spare: &mut [W], digits: Range<u32>) {
     if words.len() < LEAST_COUNTED {
         words.sort_unstable();

@@ -138,7 +138,8 @@ impl Buffer {
     ///
     /// # Errors
     /// If the size is wrong, or the address is not a multiple of the alignment that kernels assume,
-    /// 64 bytes. If the device is a GPU and memory is short or the GPU fails.
+    /// 64 bytes. If the device is a GPU, the function also fails if memory is short or the GPU
+    /// fails.
     pub fn from_foreign(
         device: &Device,
         element_type: ElementType,
@@ -208,8 +209,8 @@ impl Buffer {
     }
 
     /// Returns another buffer with the same elements in the same memory. Deleting or donating one
-    /// of the two buffers does not delete the other. An execution to which one of the two buffers
-    /// is donated overwrites a copy of the memory.
+    /// of the two buffers does not delete the other. If one of the two buffers is donated to an
+    /// execution, this execution overwrites a copy of the memory.
     pub fn share(&self) -> Buffer {
         Buffer::new(&self.0.device, self.0.shape.clone(), self.content())
     }
@@ -246,11 +247,11 @@ impl Buffer {
     }
 
     /// Calls a function when the buffer is not pending any more. If the buffer is not pending now,
-    /// this thread calls the function, else the thread that completes the buffer. The argument of
-    /// the function is the error if the buffer has failed or was deleted. The function is called
-    /// even if the buffer was deleted or all its handles were dropped meanwhile. The calling thread
-    /// holds no lock during the call. If another thread calls the function, a panic of the function
-    /// is ignored.
+    /// this thread calls the function. Otherwise the thread that completes the buffer calls the
+    /// function. The argument of the function is the error if the buffer has failed or was deleted.
+    /// The function is called even if the buffer was deleted or all its handles were dropped
+    /// meanwhile. The calling thread holds no lock during the call. If another thread calls the
+    /// function, a panic of the function is ignored.
     pub fn on_ready(&self, callback: impl FnOnce(Result<(), RunError>) + Send + 'static) {
         let pending = match &*self.lock() {
             Content::Pending(pending) => Ok(pending.clone()),
@@ -326,7 +327,7 @@ impl Buffer {
         *self.lock() = content;
     }
 
-    /// Returns the shape by a counted reference, which callers can clone.
+    /// Returns a counted reference to the shape. Callers can clone this reference.
     pub(crate) fn shared_shape(&self) -> &Arc<ArrayShape> {
         &self.0.shape
     }

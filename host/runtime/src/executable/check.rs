@@ -131,7 +131,8 @@ impl Executable {
     }
 }
 
-/// Checks the machine code for GPUs, because the GPU's driver reads it without knowing its size.
+/// Checks the machine code for GPUs, because the GPU's driver reads the code without knowing the
+/// size of the code.
 fn check_code(code: &CodeImage) -> Result<(), String> {
     match code {
         CodeImage::Object { .. } => Ok(()),

@@ -67,7 +67,8 @@ fn execute_by(
     }
 }
 
-/// Copies each result that is an input, except the first result for each donated input.
+/// Copies each result that is an input. For each donated input, does not copy the first result that
+/// is this input.
 fn separated(program: &Program, mut arrays: Vec<Array>) -> Result<Vec<Array>, RunError> {
     let interface = &program.interface;
     let mut is_free: Vec<bool> = interface.inputs.iter().map(|input| input.is_donated).collect();

@@ -21,7 +21,8 @@ pub struct Interface {
 /// An array leaf of a parameter. The leaf occupies a whole allocation.
 #[derive(Debug)]
 pub struct Input {
-    /// The allocation for which an execution uses the memory of the caller's buffer.
+    /// The allocation of the input. An execution uses the memory of the caller's buffer as this
+    /// allocation.
     pub allocation: u32,
     /// The shape. For a dynamic dimension, the shape states the bound.
     pub shape: Arc<ArrayShape>,
@@ -44,7 +45,7 @@ pub struct Output {
     pub sizes: Vec<(usize, Slice)>,
 }
 
-/// The memory in which a result is.
+/// The memory that holds a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The memory for the allocation with this index in [`Interface::results`].
@@ -64,8 +65,9 @@ pub enum ResultMemory {
     /// The result shares the memory of the parameter.
     #[default]
     Shared,
-    /// A result that is a parameter is a copy, except the first result for each donated parameter.
-    /// So results that are parameters share no memory.
+    /// A result that is a parameter is a copy of the parameter. For each donated parameter, the
+    /// first result that is this parameter is not a copy. So results that are parameters share no
+    /// memory.
     Separate,
 }
 

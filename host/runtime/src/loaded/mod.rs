@@ -131,8 +131,8 @@ impl LoadedExecutable {
     /// Arguments are not copied. By default, results are not copied: a result that is a parameter
     /// or a constant shares the memory of the parameter or constant. `options.results` can request
     /// copies of results that are parameters. Donated arguments are deleted by this call. The
-    /// execution overwrites the memory of a donated argument if nothing else uses this memory.
-    /// Otherwise it overwrites a copy of the argument.
+    /// execution overwrites the memory of a donated argument if nothing else uses this memory. If
+    /// something else uses this memory, the execution overwrites a copy of the argument.
     ///
     /// `options.thread` determines which thread executes the program. If a thread of the device
     /// executes the program, the results are pending when this function returns. A program without

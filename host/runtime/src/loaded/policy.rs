@@ -7,9 +7,9 @@ use crate::code::LoadedHostOp;
 use crate::{Executable, Thunk, bytes_moved};
 
 /// Maximum predicted time, in nanoseconds, of a cheap program, which the calling thread executes.
-/// The transfer of a program to another thread takes about as long as this maximum: to queue the
-/// program, to wake the thread, and to hand the result over. Programs that use the pending result
-/// also run on the other thread.
+/// The transfer of a program to another thread takes about as long as this maximum. In a transfer,
+/// the program is queued, the thread is woken, and the result is handed over. Programs that use the
+/// pending result of a transferred program do not run on their calling threads either.
 const MOST_NS: u64 = 50_000;
 /// Maximum number of thunks of a cheap program, which the calling thread executes.
 const MOST_THUNKS: usize = 64;
@@ -19,10 +19,11 @@ const MOVED_BYTES_PER_NS: u64 = 4;
 /// nanosecond times the number of bytes of a real element.
 const MULTIPLIED_BYTES_PER_NS: u64 = 100;
 
-/// Whether an execution takes about as long as its transfer to another thread, or less. Only
-/// programs that consist of kernels, copies and matrix products can be cheap: the number of
-/// iterations of a loop is not known, and the work of any other host operation may grow faster than
-/// the number of bytes that the operation accesses.
+/// Whether an execution takes at most about as long as its transfer to another thread. Only
+/// programs that consist of kernels, copies and matrix products can be cheap. A program with a loop
+/// is not cheap, because the number of iterations is not known. A program with another host
+/// operation is not cheap, because the work of this operation may grow faster than the number of
+/// bytes that the operation accesses.
 pub fn is_cheap(executable: &Executable, host_ops: &[LoadedHostOp]) -> bool {
     let nanoseconds = |thunk: &Thunk| match thunk {
         Thunk::Kernel { kernel, .. } => executable.kernels[*kernel as usize].predicted_ns,

@@ -17,8 +17,8 @@ use crate::{Executable, LoadError, RunError, Target};
 /// The hardware that executes programs.
 #[derive(Debug)]
 pub enum Hardware {
-    /// The host, which executes programs of the targets cpu and simt, and spare memory that earlier
-    /// results used.
+    /// The host, and spare memory that earlier results used. The host executes programs of the
+    /// targets cpu and simt.
     Host(HostExecutor, Arc<SpareMemory>),
     /// An NVIDIA GPU.
     Gpu(Arc<Gpu>),

@@ -40,8 +40,8 @@ impl fmt::Debug for ForeignMemory {
 }
 
 impl ForeignMemory {
-    /// Returns memory that programs only read. If a program overwrites an input in this memory, the
-    /// program overwrites a copy of the input.
+    /// Returns memory that programs only read. If this memory holds an input that a program would
+    /// overwrite, the program overwrites a copy of the input instead.
     ///
     /// # Safety
     /// The memory must consist of `bytes` initialised bytes. Until `owner` is dropped, the memory

@@ -14,7 +14,7 @@ pub struct Options {
     pub threads: usize,
     /// Order in which the simulator of the simt target runs threads.
     pub order: ThreadOrder,
-    /// A watchdog that reports a kernel of the cpu target that does not end.
+    /// A watchdog, which reports a kernel of the cpu target if the kernel does not end.
     pub watchdog: Option<Watchdog>,
     /// Determines when the runtime launches a sequence of kernels and copies on a GPU together, as
     /// a CUDA graph.
@@ -42,9 +42,9 @@ pub enum Graphs {
     Always,
 }
 
-/// The number of streams if the caller does not choose a number. Few programs have more than four
-/// kernels that do not wait for each other, for example the products for queries, keys and values.
-/// Every additional stream that a sequence uses costs three more calls of the driver.
+/// The number of streams if the caller does not choose a number. Some kernels do not wait for each
+/// other, for example the products for queries, keys and values. Few programs have more than four
+/// such kernels. Every additional stream that a sequence uses costs three more calls of the driver.
 const USUAL_STREAMS: usize = 4;
 
 impl Options {

@@ -22,7 +22,7 @@ pub fn place(part: &DevicePart, device: usize) -> PartPlace {
     }
 }
 
-/// Copies the part of a device out of the whole array.
+/// Copies a device's part of an array out of the whole array.
 ///
 /// # Safety
 /// `whole` must be the address of the whole array. `to` must be the address of memory for the part.
@@ -36,7 +36,7 @@ pub unsafe fn cut(part: &DevicePart, device: usize, whole: *const u8, to: *mut u
     }
 }
 
-/// Copies the part of a device into the whole array.
+/// Copies a device's part of an array into the whole array.
 ///
 /// # Safety
 /// `from` must be the address of the part. `whole` must be the address of memory for the whole
@@ -49,8 +49,8 @@ pub unsafe fn join(part: &DevicePart, device: usize, from: *const u8, whole: *mu
     }
 }
 
-/// Whether a device is the first device that has its part. Only the first device writes the part to
-/// a result.
+/// Whether no device before this device has the same part of the array. Only the first device that
+/// has a part writes the part to a result.
 pub fn is_first(part: &DevicePart, device: usize) -> bool {
     !part.starts[..device].contains(&part.starts[device])
 }
@@ -58,8 +58,9 @@ pub fn is_first(part: &DevicePart, device: usize) -> bool {
 /// Iterates over the contiguous rows of a part. Returns each row's offset in the whole array, its
 /// offset in the part, and its length, all in bytes.
 struct Rows {
-    /// For each dimension before the dimensions of a row, the number of rows along this dimension,
-    /// and their distance in bytes in the whole array.
+    /// For each dimension that precedes the dimensions of a row, two numbers: the number of rows
+    /// along this dimension, and the distance in bytes from one of these rows to the next in the
+    /// whole array.
     outer: Vec<(usize, usize)>,
     /// Number of rows that the iterator has not returned.
     left: usize,

@@ -1,5 +1,5 @@
 //! Describes the processor for emitters. The values come from Linux and from CPUID, and unknown
-//! values have defaults. This module also finds the instruction sets of a program that the
+//! values have defaults. This module also finds the instruction sets that a program needs and the
 //! processor lacks.
 
 use std::path::Path;

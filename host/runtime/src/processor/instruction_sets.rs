@@ -5,8 +5,8 @@ pub const TILES_OF_BF16: &str = "amx-bf16";
 /// LLVM's name of the instruction set that multiplies tiles of bytes.
 pub const TILES_OF_INT8: &str = "amx-int8";
 
-/// Returns the end of an error message, which names a target for machines without the instruction
-/// sets `missing`. Returns an empty text if no target supports these machines.
+/// Returns the last words of an error message. These words name a target for machines without the
+/// instruction sets `missing`. Returns an empty text if no target supports these machines.
 pub fn or_without(missing: &[String]) -> &'static str {
     let are_all = |are: fn(&str) -> bool| missing.iter().all(|name| are(name));
     if are_all(|name| [TILES_OF_BF16, TILES_OF_INT8].contains(&name)) {

@@ -223,8 +223,8 @@ impl Pool {
         self.workers.len() as u64 + 1
     }
 
-    /// Wakes all workers. If a job starts soon afterwards, the workers still spin and start to work
-    /// at once.
+    /// Wakes all workers. If a job starts soon after this call, the workers are still spinning, so
+    /// they start to work at once.
     pub fn wake(&self) {
         self.on_each(&|_| {});
     }

@@ -65,8 +65,8 @@ pub fn update(bytes: &mut [u8]) {
 
 /// Loops over memory, register by register. The functions that read combine all registers by OR, so
 /// that the compiler does not remove the reads. The registers are combined into four independent
-/// values. With a single value, the latency of the OR instructions would limit the speed, instead
-/// of the memory. Writes go through the caches, unlike large writes of the C library.
+/// values. With a single value, the latency of the OR instructions would limit the speed, and the
+/// memory would not. Writes go through the caches, unlike large writes of the C library.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{

@@ -12,8 +12,8 @@ use crate::executable::{ALIGNMENT, HUGE_PAGE};
 use crate::processor::{SweepAccess, sweeps};
 
 /// Minimum size in bytes of a buffer that has a separate memory mapping. The system zeroes each
-/// page of a mapping at the first access, instead of all pages at once at the allocation. The
-/// system may also use huge pages for a mapping.
+/// page of a mapping when the page is first accessed. The system does not zero all pages when the
+/// mapping is allocated. The system may also use huge pages for a mapping.
 const LEAST_MAPPED: usize = 256 << 10;
 
 /// A piece of the host's memory, with the alignment that kernels assume.

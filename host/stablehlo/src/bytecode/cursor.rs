@@ -107,8 +107,9 @@ impl<'a> Cursor<'a> {
         Ok((value >> 1, value & 1 == 1))
     }
 
-    /// Reads the number of the items that follow, each of at least `bytes` bytes. Fails if fewer
-    /// bytes follow, so that a damaged count cannot reserve much memory.
+    /// Reads the number of the items that follow, each of at least `bytes` bytes. Fails if the
+    /// following bytes are too few for this number of items, so that a damaged count cannot reserve
+    /// much memory.
     pub(super) fn count_of(&mut self, bytes: usize) -> Read<usize> {
         let count = self.number()?;
         self.checked_count(count, bytes)

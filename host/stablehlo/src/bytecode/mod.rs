@@ -1,4 +1,5 @@
-//! Reads portable artifacts: programs in VHLO, the dialect with versions, as MLIR bytecode.
+//! Reads portable artifacts. An artifact is a program in VHLO, the dialect with versions, and is
+//! encoded as MLIR bytecode.
 //!
 //! ```text
 //! cursor.rs       numbers of variable length, checked against the end of their section

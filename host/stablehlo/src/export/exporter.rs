@@ -16,8 +16,8 @@ use crate::tables::element_name;
 
 /// Maximum nesting depth of regions. The exporter refuses a deeper nesting, as readers do.
 const MAX_DEPTH: usize = 60;
-/// Largest number of operations. A computation with several users becomes several regions, so that
-/// small modules may become large programs.
+/// Largest number of operations. A computation with several users becomes several regions, so a
+/// small module may become a large program.
 const MOST_OPERATIONS: usize = 1 << 20;
 
 /// Names and values of attributes.

@@ -11,7 +11,8 @@ use super::push::{matrix, push};
 use super::{Exported, collectives, control, custom_call};
 use crate::program::{Attribute, Constant, Region, Type, ValueId};
 
-/// Attributes of instructions that affect no result, or that other code of the export reads.
+/// Names of instruction attributes. Each of these attributes either affects no result or is read by
+/// other code of the export.
 const HINTS: &[&str] = &["operand_precision", "origin", "original_value", "result_accuracy", "statistics"];
 
 /// Adds the operations of an instruction.

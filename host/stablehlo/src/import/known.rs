@@ -137,8 +137,9 @@ fn wide(element: ElementType, number: i64) -> i128 {
     if element == ElementType::U64 { i128::from(number as u64) } else { i128::from(number) }
 }
 
-/// Truncates a number to the bits of the element type, and extends the result to 64 bits: by its
-/// sign if the type is signed, or else by zeros.
+/// Truncates a number to the width of the element type, and extends the result to 64 bits. A signed
+/// type extends the result by its sign, and an unsigned type by zeros. For predicates, returns 1 if
+/// the number is not zero, and 0 otherwise.
 fn wrapped(element: ElementType, number: i128) -> i64 {
     // A predicate.
     if !element.is_integer() {

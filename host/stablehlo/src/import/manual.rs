@@ -17,8 +17,8 @@ use crate::program::{Attribute, Operation, Sharding};
 /// Target of the custom call that marks a result of the program with its sharding.
 const RESULT: &str = "xla.sdy.FuncResultSharding";
 
-/// Adds a manual computation: a custom call that divides the operands, the call of a computation,
-/// and a custom call that joins the results.
+/// Adds the instructions of a manual computation. A custom call divides the operands, a call
+/// executes the computation, and a second custom call joins the results.
 pub(super) fn manual_computation(call: &mut Call) -> Imported<InstrId> {
     let operation = call.operation;
     let block = body(operation)?;
@@ -107,8 +107,8 @@ pub(super) fn sharded(attributes: &BTreeMap<&str, &Attribute>) -> Option<Extra> 
     (extra != Extra::default()).then_some(extra)
 }
 
-/// Returns the frontend attributes of the module, which describe its meshes as text, in the syntax
-/// of HLO's module header.
+/// Returns the frontend attributes of the module as text, in the syntax of HLO's module header.
+/// These attributes describe the module's meshes.
 pub(super) fn frontend_attributes(outermost: &Operation) -> Option<(String, String)> {
     let entries = outermost.attribute("mhlo.frontend_attributes")?.strings();
     let entries: Vec<String> = entries.into_iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -58,8 +58,8 @@ fn is_constraint(operation: &Operation) -> bool {
     }
 }
 
-/// Returns the operands of an operation whose results are its operands, and `None` for all other
-/// operations.
+/// If an operation only passes on its operands as its results, returns the operands. Returns `None`
+/// for all other operations.
 fn passed_on<'o>(operation: &Operation, operands: &'o [InstrId]) -> Option<&'o [InstrId]> {
     match &*operation.name {
         // Shardings are hints.

@@ -140,8 +140,8 @@ fn with_tuple<'p>(
     })
 }
 
-/// Adds the operations of a region that is executed once. On one device, each part of an array that
-/// the region reads is the whole array.
+/// Adds the operations of a region that is executed once. The region reads parts of arrays. On one
+/// device, each of these parts is a whole array.
 fn inline(call: &mut Call) -> Imported<InstrId> {
     let block = body(call.operation)?;
     let program = call.importer.program;

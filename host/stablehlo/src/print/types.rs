@@ -29,7 +29,7 @@ fn list(types: &[Type]) -> String {
 }
 
 /// Returns an element type as text. For an integer of one bit, which StableHLO lacks, returns HLO's
-/// name. MLIR's error then states where the type occurs.
+/// name. MLIR rejects this name, and its error states where the type occurs.
 pub(super) fn element(element: ElementType) -> String {
     element_name(element).unwrap_or_else(|| element.name().to_owned())
 }

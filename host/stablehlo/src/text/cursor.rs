@@ -25,7 +25,7 @@ impl<'t> Cursor<'t> {
         StablehloError::Text { file: self.file.to_owned(), line, column, message: message.into() }
     }
 
-    /// Returns the text from the position, after spaces and comments.
+    /// Skips spaces and comments, and returns the rest of the text.
     pub(super) fn rest(&mut self) -> &'t str {
         loop {
             let rest = &self.text[self.position..];
@@ -51,7 +51,8 @@ impl<'t> Cursor<'t> {
         self.rest().starts_with(expected)
     }
 
-    /// Skips `expected` if the text continues with it, and returns whether it does.
+    /// If the text continues with `expected`, skips this word or sign and returns true. Otherwise
+    /// returns false.
     pub(super) fn eat(&mut self, expected: &str) -> bool {
         let follows = self.is_at(expected);
         if follows {

@@ -307,7 +307,7 @@ fn named(cursor: &mut Cursor, draft: &mut Draft) -> Read<()> {
     }
 }
 
-/// Returns the name of the attribute for which the text of the operation has the name `key`.
+/// Returns the name of the attribute that the operation's text calls `key`.
 fn attribute_of(operation: &str, key: &str) -> Option<&'static str> {
     Some(match (operation, key) {
         ("broadcast", "sizes") => "broadcast_sizes",

@@ -13,7 +13,7 @@ pub(super) struct Names {
     /// The values by name in each region that encloses the current position, the outermost region
     /// first.
     regions: Vec<HashMap<String, Vec<ValueId>>>,
-    /// Number of the innermost regions whose names are visible.
+    /// Number of regions whose names are visible, counted from the innermost region outwards.
     visible: usize,
 }
 
@@ -33,7 +33,7 @@ impl Names {
         self.visible = before;
     }
 
-    /// Adds new values of the types `types`, which have one common name.
+    /// Adds one new value for each of the types `types`. The new values share one name.
     pub(super) fn define(&mut self, cursor: &Cursor, name: &str, types: Vec<Type>) -> Read<Vec<ValueId>> {
         let first =
             u32::try_from(self.values.len()).ok().filter(|first| first.checked_add(types.len() as u32).is_some());

@@ -1,4 +1,4 @@
-//! Chooses the fusions of a program to compare in isolation.
+//! Chooses which fusions of a program to compare in isolation.
 
 use std::collections::HashMap;
 

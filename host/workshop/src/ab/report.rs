@@ -42,8 +42,8 @@ pub struct Comparison {
     pub judged: ResultJudgement,
     /// Number and size of the differences between the results of the two sides.
     pub results: Agreement,
-    /// Measured times, for each state of the caches. The list is empty on the simulator, and if a
-    /// result is wrong, because times would then be meaningless.
+    /// Measured times, for each state of the caches. On the simulator, or if a result is wrong,
+    /// times would be meaningless, and the list is empty.
     pub measured: Vec<MeasuredTimes>,
 }
 
@@ -56,8 +56,8 @@ pub struct SideFigures {
     /// element counts once.
     pub bytes_read: u64,
     pub bytes_written: u64,
-    /// Work of the kernels, as the number of additions that take the same time; 0 for another
-    /// fusebox program, whose plans are unknown.
+    /// Work of the kernels, in additions: an operation that takes as long as `n` additions counts
+    /// as `n`. 0 for another fusebox program, whose plans are unknown.
     pub operations: f64,
     /// Warnings of the compiler, for example about fusions that a chosen emitter declines.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -25,9 +25,9 @@ pub struct CompiledSides {
     pub a: CompiledSide,
     pub b: CompiledSide,
     /// Whether to measure without the copies of values that kernels update in-place. In a whole
-    /// program no later instruction may read the old value, so that no copy is needed. A fusion in
-    /// isolation first copies the value, and this copy may take far longer than the kernel. Without
-    /// the copy, the kernel updates the result of its previous execution.
+    /// program, perhaps no later instruction reads the old value; then no copy is needed. A fusion
+    /// in isolation first copies the value, and this copy may take far longer than the kernel.
+    /// Without the copy, the kernel updates the result of its previous execution.
     in_place: bool,
 }
 

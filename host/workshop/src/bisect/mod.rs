@@ -73,8 +73,8 @@ enum FailureCheck {
     /// The result is wrong if the interpreter computes another result after these steps (passes and
     /// fusion) have changed the module.
     Steps(Vec<Step>),
-    /// The result is wrong if it differs from the interpreter's result when the case is compiled
-    /// with these options.
+    /// The case is compiled with these options. Its result is wrong if it differs from the
+    /// interpreter's result.
     Compiled(Box<Options>),
 }
 

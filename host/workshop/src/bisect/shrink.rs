@@ -1,5 +1,5 @@
-//! Shrinks a module whose result is wrong. Each step makes an operand of the root the new root, or
-//! replaces an instruction by a parameter whose input is the instruction's value.
+//! Shrinks a module whose result is wrong. Each step either chooses an operand of the root as the
+//! new root, or replaces an instruction by a parameter whose input is the instruction's value.
 
 use std::time::{Duration, Instant};
 

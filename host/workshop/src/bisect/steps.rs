@@ -1,5 +1,5 @@
-//! Finds the wrong step of compilation, a pass or the fusion. To find the step, runs the
-//! interpreter on the module after several steps.
+//! Finds the wrong step of compilation, a pass or the fusion. To find the step, interprets several
+//! states of the module, each after a different step.
 
 use fusebox_compiler::{Options, Step};
 use fusebox_core::hlo::{Computation, InstrId, Literal, Module};

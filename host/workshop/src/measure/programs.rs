@@ -40,7 +40,7 @@ pub struct PartComparison {
 }
 
 impl PartComparison {
-    /// Returns the microseconds that the part takes less in B than in A.
+    /// Returns how many microseconds B saves in this part, compared with A.
     pub fn saved_us(&self) -> f64 {
         self.us * (1.0 - self.ratio.ratio)
     }

@@ -82,8 +82,9 @@ impl Series {
     }
 }
 
-/// Measures rounds until the verdict is clear. `round` measures one round. The arguments of `round`
-/// are random numbers, which determine the order of the sides, and the largest number of pairs.
+/// Measures rounds until the verdict is clear. `round` measures one round. `round` has two
+/// arguments: a source of random numbers, which determine the order of the sides; and the largest
+/// number of pairs.
 ///
 /// # Errors
 /// If a round fails.

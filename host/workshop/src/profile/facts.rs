@@ -1,4 +1,4 @@
-//! Facts about the steps of a program that the program's executable does not contain.
+//! Facts about the steps of a program. The program's executable does not contain these facts.
 
 use std::collections::BTreeMap;
 

@@ -64,8 +64,8 @@ fn measure(session: &mut Session, effort: Effort) -> Result<TimedRuns, WorkshopE
     Ok(measured)
 }
 
-/// Returns the roof for some work. Measures the time for memory only for powers of two, and scales
-/// the measured time to the number of bytes.
+/// Returns the roof for some work. Measures the time for memory only for numbers of bytes that are
+/// powers of two, and scales the measured time to the number of bytes of the work.
 fn measured_roof(machine: &mut MachineSpeeds<'_>, work: WorkAmount) -> Result<Roof, WorkshopError> {
     let size = work.bytes.max(1).checked_next_power_of_two().unwrap_or(work.bytes);
     let roof = machine.roof(WorkAmount { bytes: size, ..work }, Cache::Warm)?;

@@ -21,8 +21,8 @@ pub struct Recording {
     begin: Instant,
     programs: Vec<RecordedProgram>,
     executions: Vec<Execution>,
-    /// The steps: the number of the program, the number of the step in the program, its beginning
-    /// and its time in microseconds.
+    /// For each recorded step: the number of the program, the number of the step in the program,
+    /// the beginning of the step, and the time that the step took, both in microseconds.
     steps: Vec<(usize, usize, f64, f64)>,
     untraced: usize,
 }
@@ -88,8 +88,8 @@ impl Recording {
         }
     }
 
-    /// Returns the times of all runs. The roofs are those of the predictions, which follow from the
-    /// device descriptions.
+    /// Returns the times of all runs. The roofs are taken from the predictions, so they follow from
+    /// the device descriptions.
     pub fn profile(&self) -> Profile {
         let mut rows: Vec<ProfiledStep> = Vec::new();
         // The number of the row of each step of each program.

@@ -78,8 +78,8 @@ pub struct Execution {
 }
 
 impl ProfiledStep {
-    /// Adds the times of another step to the times of this step, for example of another launch of
-    /// the same kernel.
+    /// Adds the times of another step, for example of another launch of the same kernel, to the
+    /// times of this step.
     pub fn add(&mut self, other: ProfiledStep) {
         let roofs = [(self.of_roof, self.us), (other.of_roof, other.us)].map(|(of_roof, us)| of_roof * us);
         self.times += other.times;

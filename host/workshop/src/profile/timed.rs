@@ -40,8 +40,8 @@ pub enum Summary {
 }
 
 impl TimedRuns {
-    /// Adds the executed thunks of a run, in order. Returns for each executed thunk its number
-    /// among all different thunks, and its microseconds.
+    /// Adds the executed thunks of a run, in order. Returns two numbers for each executed thunk:
+    /// its number among all different thunks, and its microseconds.
     pub fn add<'t>(&mut self, run: impl IntoIterator<Item = (&'t Thunk, Duration)>) -> &[(usize, f64)] {
         let mut of_run: Vec<(usize, f64)> = vec![(0, 0.0); self.steps.len()];
         self.last.clear();

@@ -13,7 +13,7 @@ pub struct StoredChoice {
     pub fusion: String,
     /// SPEC of the emitter with version and knobs, or name of the cut.
     pub spec: String,
-    /// The choice without tuning, in the form of `spec`.
+    /// The choice without tuning, in the same form as `spec`.
     pub instead_of: String,
 }
 

@@ -68,11 +68,12 @@ pub struct Decision {
 /// contenders, every new decision replaces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaceable {
-    /// No stored decision among the same contenders.
+    /// Replaces no stored decision that was made among the same contenders.
     None,
-    /// Stored decisions whose winner was measured in isolation, but not yet tried in a program.
+    /// Replaces the stored decisions whose winner was measured in isolation, but not yet tried in a
+    /// program.
     Untried,
-    /// All stored decisions.
+    /// Replaces all stored decisions.
     All,
 }
 
@@ -427,7 +428,7 @@ fn builder() -> Builder {
     builder
 }
 
-/// Turns the error that a table does not exist yet into `None`.
+/// Returns `None` if the error says that the table does not exist yet. Passes on all other errors.
 fn opened<T>(table: Result<T, TableError>) -> Result<Option<T>, redb::Error> {
     match table {
         Ok(table) => Ok(Some(table)),

@@ -11,7 +11,8 @@ use super::database::{DatabaseError, all, is_there};
 use super::question::Question;
 
 /// Returns a name of the target device. A device has the same name in every run. If times may
-/// differ between two devices or two lowerings, their names differ.
+/// differ between two devices, the devices have different names. A device has a different name for
+/// each lowering, because times may differ between lowerings.
 pub fn device(options: &Options) -> String {
     let device = &options.device;
     let digest: [u8; 32] = Sha256::digest(format!("{device:?}")).into();

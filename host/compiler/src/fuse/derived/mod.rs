@@ -159,8 +159,8 @@ impl ResultDropping<'_, '_, '_> {
         self.kernels.get(&fusion)?.as_ref()
     }
 
-    /// Recomputes a value in all kernels that read the value, if this is predicted to reduce the
-    /// total time of the kernels. Returns the value if it is recomputed.
+    /// Recomputes a value in all kernels that read the value, if recomputation is predicted to
+    /// reduce the total time of the kernels. Returns the value if it is recomputed.
     fn try_drop(&mut self, module: &Module, value: InstrId, producer: InstrId) -> Option<InstrId> {
         let readers = self.readers(value)?;
         let made = self.kernel(producer)?;

@@ -86,8 +86,9 @@ fn format(ty: ElementType) -> Option<FloatFormat> {
     ty.float_format().filter(|_| is_folded)
 }
 
-/// Whether a value is neither NaN nor subnormal. The smallest normal number is that of `f64` for
-/// `f64`, and that of `f32` for all other types, because targets compute the other types in `f32`.
+/// Whether a value is neither NaN nor subnormal. For `f64`, the smallest normal number is that of
+/// `f64`. For all other types, the smallest normal number is that of `f32`, because targets compute
+/// these types in `f32`.
 fn is_usual(ty: ElementType, value: f64) -> bool {
     let least = if ty == ElementType::F64 { f64::MIN_POSITIVE } else { f64::from(f32::MIN_POSITIVE) };
     value == 0.0 || value.abs() >= least

@@ -11,9 +11,9 @@ use super::tuples;
 use crate::CompileError;
 use crate::roles::{Role, in_role};
 
-/// Largest number of instructions that this pass adds to a module. If bodies call other bodies
-/// twice, their sizes can double at each level of nesting. Once the pass has added `MOST_GROWTH`
-/// instructions to the module, it leaves further loops and branches unchanged.
+/// Largest number of instructions that this pass adds to a module. If each body calls another body
+/// twice, the sizes of the bodies can double at each level of nesting. Once the pass has added
+/// `MOST_GROWTH` instructions to the module, it leaves further loops and branches unchanged.
 const MOST_GROWTH: usize = 10_000;
 
 /// Unrolls loops and inlines branches in all computations that thunks execute. Visits callees

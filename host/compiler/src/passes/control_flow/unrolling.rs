@@ -69,7 +69,7 @@ fn elements(edit: &Builder, state: InstrId) -> KnownState {
     }
 }
 
-/// Evaluates a computation's instructions as far as the known state determines them.
+/// Evaluates those instructions of a computation whose values the known state determines.
 fn known(computation: &Computation, state: &KnownState) -> KnownState {
     let mut values: KnownState = Vec::with_capacity(computation.instructions.len());
     for instruction in &computation.instructions {

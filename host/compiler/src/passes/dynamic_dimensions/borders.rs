@@ -51,7 +51,7 @@ impl<'b> BoundedComputation<'b> {
         }
     }
 
-    /// Returns the root of a body or branch, with its sizes.
+    /// Returns the root of a body or branch as a tuple that also contains the root's sizes.
     pub fn result(&mut self, root: &'b Instruction, id: InstrId) -> RewriteResult {
         self.together(id, &root.shape)
     }
@@ -73,8 +73,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.edit.tuple(elements))
     }
 
-    /// Splits a tuple that crossed a border into the value, whose declared shape is `shape`, and
-    /// the value's sizes.
+    /// Takes apart a tuple that has crossed a border. Returns the value, whose declared shape is
+    /// `shape`, and the value's sizes.
     fn split_crossed(&mut self, shape: &Shape, crossed: InstrId) -> (InstrId, Sizes) {
         let mut elements = self.edit.elements(crossed);
         let count = elements.len().saturating_sub(size_count(shape));

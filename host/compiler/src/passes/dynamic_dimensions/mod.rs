@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Every static array has as many elements as the bounds of the dynamic array say. Elements beyond
-//! the dynamic sizes have arbitrary values. This pass masks elements beyond the sizes where they
-//! would change a result. Only this pass knows which scalar is the size of which dimension. Sizes
-//! of the program's own parameters and results become parameters and results, too
+//! the dynamic sizes have arbitrary values. If elements beyond the sizes would change a result,
+//! this pass masks these elements. Only this pass knows which scalar is the size of which
+//! dimension. Sizes of the program's own parameters and results become parameters and results, too
 //! ([`InterfaceSizes`]). This pass refuses operations for which it has no static replacement.
 //!
 //! [`InterfaceSizes`]: fusebox_core::hlo::InterfaceSizes
@@ -211,7 +211,7 @@ impl<'b> BoundedComputation<'b> {
         Ok((self.of_dynamic_arrays(it)?, sizes))
     }
 
-    /// Rewrites an operation that reads at least one array with a size other than the bound.
+    /// Rewrites an operation that reads at least one array in which a size differs from its bound.
     fn of_dynamic_arrays(&mut self, it: &'b Instruction) -> RewriteResult {
         match &it.op {
             op if op.is_elementwise() => Ok(self.copy(it)),

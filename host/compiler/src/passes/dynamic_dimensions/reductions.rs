@@ -23,8 +23,8 @@ impl<'b> BoundedComputation<'b> {
 
     /// Masks elements beyond the sizes with the combiner's identity. The initial value cannot serve
     /// as the mask: if it is not the identity, masking would combine it several times. If the
-    /// identity is unknown, the combiner receives a flag with each element, which tells whether the
-    /// element is within the sizes.
+    /// identity is unknown, the combiner receives, together with each element, a flag that tells
+    /// whether the element is within the sizes.
     fn over_sizes(
         &mut self,
         it: &'b Instruction,

@@ -29,8 +29,9 @@ impl<'b> BoundedComputation<'b> {
     }
 }
 
-/// Wraps a comparator. The wrapper takes two more parameters: whether each of the two elements is
-/// within the size. If only one element is within the size, that element comes first.
+/// Wraps a comparator. The wrapper takes two more parameters, one for each of the two compared
+/// elements. Each of these parameters tells whether its element is within the size. If only one
+/// element is within the size, that element comes first.
 fn within_first(edit: &mut Builder, comparator: ComputationId) -> InstrId {
     let old = edit.module().computation(comparator);
     let parameters = old.parameters().into_iter();

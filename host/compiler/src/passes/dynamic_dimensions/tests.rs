@@ -30,7 +30,7 @@ fn apply(text: &str) -> Result<String, CompileError> {
     Ok(print_module(&module))
 }
 
-/// Returns a program with `d = f32[<=8]`, a square of `<=4` rows, and these lines.
+/// Returns a program with an array `d = f32[<=8]`, an array `s = f32[4,<=4]`, and these lines.
 fn program(lines: &str) -> String {
     format!(
         "{COMPUTATIONS}ENTRY main {{ x = f32[8] parameter(0)

@@ -8,8 +8,8 @@ use super::masks::within;
 use super::{BoundedComputation, RewriteResult};
 
 impl<'b> BoundedComputation<'b> {
-    /// Rewrites a `reduce` or `reduce-window` of arrays whose dimensions in `sizes` have these
-    /// dynamic sizes. The initial values count as valid.
+    /// Rewrites a `reduce` or `reduce-window`. Each pair in `sizes` holds a dimension of the
+    /// reduced arrays, and this dimension's dynamic size. The initial values count as valid.
     pub fn reduce_valid(
         &mut self,
         it: &'b Instruction,

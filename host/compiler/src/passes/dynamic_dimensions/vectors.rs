@@ -12,8 +12,9 @@ use super::sizes::s32;
 use super::{BoundedComputation, RewriteResult, array_of};
 
 impl<'b> BoundedComputation<'b> {
-    /// Rewrites a gather: moves windows towards the beginning until they end within the sizes.
-    /// Slices that are gathered for index vectors beyond a size are beyond the result's size, too.
+    /// Rewrites a gather: moves windows towards the beginning until they end within the sizes. If
+    /// an index vector is beyond a size, the slice that is gathered for this vector is beyond the
+    /// result's size, too.
     pub fn gather(&mut self, it: &'b Instruction, dims: &GatherDims) -> RewriteResult {
         let mut operands = self.edit.operands(it);
         let indices = array_of(&self.edit, operands[1])?;

@@ -44,7 +44,7 @@ fn is_meant(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::RaggedDot { .. } | Op::ScaledDot(_) | Op::Scan { .. })
 }
 
-/// Returns an executed computation with operations to expand.
+/// Returns a computation that the program executes and that contains operations to expand.
 fn next(module: &Module) -> Option<ComputationId> {
     let roles = roles(module);
     let is_executed = |id: ComputationId| matches!(roles[id.index()], Role::Sequence | Role::Fused);

@@ -62,9 +62,9 @@ pub fn expand(
 }
 
 impl RaggedDot<'_> {
-    /// Returns two dimensions of the product with all matrices. The first returned dimension
-    /// corresponds to the ragged dimension of the left operand, the second to the group dimension
-    /// of the right operand.
+    /// Returns two dimensions of the product of all rows with all matrices. The first returned
+    /// dimension corresponds to the ragged dimension of the left operand, the second to the group
+    /// dimension of the right operand.
     fn places(&self, edit: &Builder, ragged: i64, group: i64) -> Option<(usize, usize)> {
         let free = |operand: InstrId, batch: &[i64], contracting: &[i64]| -> Vec<i64> {
             let all = 0..edit.dims(operand).len() as i64;
@@ -78,8 +78,8 @@ impl RaggedDot<'_> {
     }
 
     /// Multiplies all rows with the matrices of all groups, and keeps for each row the product with
-    /// the matrix of the row's group. `row` and `group` are dimensions of the product with all
-    /// matrices.
+    /// the matrix of the row's group. `row` and `group` are dimensions of the product of all rows
+    /// with all matrices.
     fn rows(&self, edit: &mut Builder, ragged: i64, row: usize, group: usize) -> InstrId {
         let products = product(edit, self.dims, self.ty, [self.lhs, self.rhs]);
         let (all, rank) = (edit.dims(products), edit.dims(self.sizes).len() as i64);
@@ -151,8 +151,8 @@ impl RaggedDot<'_> {
 }
 
 /// Adds a mask for an array with these sizes. The mask states, for each element, whether the
-/// element's index along dimension `row` is in the row range of the element's group. `dims` lists,
-/// for each dimension of the bounds, the corresponding dimension of the array.
+/// element's index along dimension `row` is in the row range of the element's group. Entry n of
+/// `dims` is the dimension of the array that corresponds to dimension n of `bounds`.
 fn is_in(edit: &mut Builder, bounds: [InstrId; 2], sizes: &[i64], row: usize, dims: &[i64]) -> InstrId {
     let [starts, ends] = bounds.map(|bound| edit.broadcast(bound, sizes, dims));
     let row = edit.iota(BOUND, sizes, row);

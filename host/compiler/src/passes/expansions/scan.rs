@@ -103,8 +103,9 @@ impl ScanLoop {
         Ok(parts)
     }
 
-    /// Whether the scan's computation has parameters that fit the operands `given`, and results
-    /// that fit the results `made`: slices of the inputs and outputs, and whole carries.
+    /// Whether the parameters of the scan's computation fit the scan's operands `given`, and the
+    /// computation's results fit the scan's results `made`. The computation must take slices of the
+    /// inputs, return slices of the outputs, and take and return whole carries.
     fn fits(&self, edit: &Builder, given: &[&ArrayShape], made: &[&ArrayShape]) -> bool {
         let Some(step) = edit.module().computation(self.to_apply).signature() else { return false };
         let Some(results) = step.result.as_tuple() else { return false };

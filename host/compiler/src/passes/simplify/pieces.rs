@@ -11,7 +11,7 @@ use super::slices::part;
 
 /// Least number of concatenated slices that become a gather, if the slices have few rows.
 const MANY: usize = 128;
-/// Largest average number of rows per slice for which the slices become a gather. For longer
+/// The slices become a gather only if they have at most this many rows on average. For longer
 /// slices, the table of rows takes as much memory as the slices.
 const MOST_LINES: i64 = 64;
 

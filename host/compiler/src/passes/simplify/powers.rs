@@ -36,8 +36,8 @@ pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId>
     Some(edit.select(is_infinity, of_infinity, power))
 }
 
-/// Returns the exponent if all elements have the same exponent, and if products and roots of its
-/// type are as accurate as powers.
+/// Returns the exponent if all elements have the same exponent, and if products and roots of type
+/// `ty` are as accurate as powers of this type.
 fn exponent(edit: &Rewrite, ty: ElementType, y: InstrId) -> Option<f64> {
     let known = uniform(edit, y)?;
     match ty {

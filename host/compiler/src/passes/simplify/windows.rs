@@ -5,9 +5,9 @@
 //! scatter(x, at, u)    dynamic-update-slice(x, combine(dynamic-slice(x, at), u), at)
 //! ```
 //!
-//! A gather moves a window that would not fit into the array, as a dynamic slice does. A scatter
-//! skips a window that does not fit. If a scatter's window does not fit, the update therefore
-//! writes the old elements.
+//! If a window would not fit into the array, a gather moves the window until it fits, as a dynamic
+//! slice does. A scatter skips a window that does not fit. If a scatter's window does not fit, the
+//! update therefore writes the old elements.
 
 use fusebox_core::analysis::{Combination, ScatterShape, SliceStart};
 use fusebox_core::hlo::{
@@ -131,8 +131,8 @@ impl IndexVector {
         starts.iter().map(instruction).collect()
     }
 
-    /// Returns the window of the array with these starts. Moves a window that would not fit into
-    /// the array.
+    /// Returns the window of the array with these starts. If the window would not fit into the
+    /// array, moves the window until it fits.
     fn part(&self, edit: &mut Builder, array: InstrId, starts: &[WindowStart], sizes: &[i64]) -> InstrId {
         let starts = self.instructions(edit, starts);
         slices::window(edit, array, &starts, sizes)

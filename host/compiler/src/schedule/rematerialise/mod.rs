@@ -20,7 +20,7 @@ use crate::memory_use::MemoryUse;
 use candidates::{LeafReaders, Rematerialisation};
 use rewrite::RematerialisedCopy;
 
-/// Number of rounds without a lower peak after which the search stops.
+/// The search stops after this many consecutive rounds that do not lower the peak.
 const MOST_IN_VAIN: usize = 64;
 /// Time of a launch in seconds, so that small kernels do not seem free.
 const LAUNCH: f64 = 1e-6;
@@ -67,8 +67,8 @@ impl Program<'_> {
         schedule(&self.module, &self.kernels, self.planned, self.rules)
     }
 
-    /// Rematerialises values until outputs and temporaries take at most `limit` bytes. The bytes
-    /// that a value frees count only up to the excess of the memory over `aim`. If no schedule
+    /// Rematerialises values until outputs and temporaries take at most `limit` bytes. If the
+    /// memory exceeds `aim` by n bytes, a value counts as freeing at most n bytes. If no schedule
     /// meets the limit, returns the least memory that was reached.
     fn down_to(
         mut self,

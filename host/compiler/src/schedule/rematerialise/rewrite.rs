@@ -1,4 +1,4 @@
-//! Copies a computation and computes some of its values twice.
+//! Copies a computation so that the copy computes some values twice.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,8 +19,8 @@ pub struct RematerialisedCopy<'a> {
     pub map: Vec<InstrId>,
     /// For each rematerialised instruction, its second copy.
     pub recomputed: HashMap<InstrId, InstrId>,
-    /// For each old instruction that has a second copy, the second copy, which all instructions
-    /// that are copied later read.
+    /// The second copies of old instructions. Instructions that are copied later read the second
+    /// copy of an operand, not its first copy.
     reread: HashMap<InstrId, InstrId>,
     uses: LeafUses,
     names: HashSet<&'a str>,
@@ -63,8 +63,8 @@ impl<'a> RematerialisedCopy<'a> {
         }
     }
 
-    /// Adds a second copy of each operand of an instruction that only passes on leaves of
-    /// rematerialised values, for example of a tuple.
+    /// Adds second copies of those operands of an instruction that only pass on leaves of
+    /// rematerialised values. A tuple of rematerialised values is an example of such an operand.
     fn pass_on_operands(&mut self, id: InstrId) {
         if !self.recomputed.is_empty() {
             let old = self.old;

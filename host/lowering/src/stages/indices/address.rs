@@ -78,7 +78,7 @@ impl<'s> Indexed<'s, '_> {
         parts * ty.element().byte_size() as u64
     }
 
-    /// Writes a check that reports an index outside of the tensor to the simulator. Writes nothing
+    /// Writes a check that tells the simulator if an index is outside of the tensor. Writes nothing
     /// if the index is known to be inside of the tensor.
     pub(super) fn report_index(&mut self, op: &'s Operation) -> Done {
         let tensor = self.value(op.operands[0])?;
@@ -134,8 +134,8 @@ impl<'s> Indexed<'s, '_> {
     }
 }
 
-/// Returns the largest power of two that divides `divisor` and `alignment`. A `divisor` of 0 means
-/// that the value is a multiple of every number.
+/// Returns the largest power of two that divides `divisor` and `alignment`. A `divisor` of 0 counts
+/// as a multiple of every number.
 fn common_power_of_two(divisor: u64, alignment: u32) -> u32 {
     let of_divisor = if divisor == 0 { 63 } else { divisor.trailing_zeros() };
     1 << of_divisor.min(alignment.trailing_zeros()).min(30)

@@ -145,7 +145,7 @@ impl<'s> Indexed<'s, '_> {
         })
     }
 
-    /// Writes a loop's body that unrolling copies `count` times.
+    /// Writes the body of a loop. Unrolling makes `count` copies of this body.
     fn with_copies<T>(&mut self, count: i64, write: impl FnOnce(&mut Self) -> Done<T>) -> Done<T> {
         let copies = self.copies;
         self.copies = copies.saturating_mul(count);
@@ -165,8 +165,8 @@ impl<'s> Indexed<'s, '_> {
     }
 
     /// Whether `count` copies of a loop's body are few enough to be worth the code size. A body
-    /// with a long inner loop over vectors is not copied: the inner loop takes much longer than the
-    /// rest of the body, so that copies gain nothing, and the inner loop's body has many
+    /// with a long inner loop over vectors is not copied. The inner loop takes much longer than the
+    /// rest of the body, so copies would gain nothing. In addition, the inner loop's body has many
     /// operations.
     fn may_be_copied(&self, op: &Operation, count: i64) -> bool {
         let known = |value| self.index(value).ok().and_then(|ix| self.tracker.algebra.as_constant(ix));

@@ -197,8 +197,8 @@ impl Indexed<'_, '_> {
 
 /// Returns how many times the divisor must be added to the dividends in `range` so that none is
 /// negative. Returns `None` if no dividend is negative or if `bits` bits cannot hold the sum. Also
-/// returns `None` if the divisor is a power of two, because the shift that then replaces the
-/// division rounds down.
+/// returns `None` if the divisor is a power of two. In this case a shift, which rounds down,
+/// replaces the division.
 fn turns_above_zero(range: Interval, divisor: i64, bits: u32) -> Option<i64> {
     let room = if bits == 32 { I32.upper } else { i64::MAX };
     let turns = range.lower.checked_neg().filter(|&below| below > 0)?.checked_add(divisor - 1)? / divisor;

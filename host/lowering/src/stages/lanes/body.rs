@@ -249,8 +249,8 @@ impl<'o, 's> Analysis<'o, 's> {
         Some(())
     }
 
-    /// Represents the result of an operation, which is the same in all lanes, as a sum. Equal
-    /// operations have equal sums.
+    /// Represents the result of an operation as a sum. The result must be the same in all lanes.
+    /// Equal operations have equal sums.
     fn shared_value(&mut self, op: &'o Operation, roles: &[Role]) -> Option<Linear> {
         if !matches!(op.kind, OpKind::AddI | OpKind::MulI) {
             let is_pure = op.kind.effect() == Effect::None;
@@ -315,8 +315,8 @@ pub(super) fn vectors_of(op: &Operation) -> usize {
     }
 }
 
-/// Whether processors compute an operation on vectors at least as fast as with one scalar operation
-/// per lane.
+/// Whether a processor computes one operation on vectors at least as fast as the same scalar
+/// operation for each lane.
 fn has_vectors(kind: OpKind, bits: u32) -> bool {
     use OpKind::*;
     matches!(

@@ -28,7 +28,8 @@ const LEAST_LANES: i64 = 5;
 /// consecutive lanes. A piece fills several registers, so that operations do not wait for each
 /// other.
 const PIECE: i64 = 128;
-/// Maximum number of bytes that all lanes of a loop have together if pieces alone replace the loop.
+/// If all lanes of a loop together have at most this number of bytes, pieces replace the loop
+/// without a loop over pieces.
 const STRAIGHT: i64 = 512;
 /// Number of bytes that one iteration computes if a loop over pieces replaces a long loop.
 const TURN: i64 = 256;

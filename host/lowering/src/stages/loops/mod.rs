@@ -1,6 +1,6 @@
 //! Rewrites loops over indexing maps as nests of `scf.for`. Unrolls a loop if an attribute of the
-//! loop requests unrolling. Splits a loop into parts if a condition then has the same outcome in
-//! all iterations of a part.
+//! loop requests unrolling. If possible, splits a loop into parts so that a condition has the same
+//! outcome in all iterations of a part.
 //!
 //! The stage copies index arithmetic unchanged. In parallel, [`Tracker`] keeps an expression for
 //! each index. With these expressions the stage narrows loop bounds and decides comparisons.

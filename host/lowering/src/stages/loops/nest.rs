@@ -164,7 +164,7 @@ impl<'s> Loops<'s, '_> {
         self.counted_in_parts(lower, upper, state, &splittable)
     }
 
-    /// Returns the index arguments of the body if `variable` is the value of the next range
+    /// Returns the index arguments that the body has when `variable` is the value of the next range
     /// variable. Each later range variable is represented by a leaf whose range is the variable's
     /// bounds.
     fn possible(&mut self, nest: &Nest<'s>, bound: &[Value], variable: Ix) -> Done<Vec<Ix>> {

@@ -25,8 +25,8 @@ use crate::stages::rewrite::Stage;
 const MOST_REPEATED: usize = 2000;
 /// Maximum number of parts of one loop.
 const MOST_PARTS: usize = 8;
-/// Number of copies of an outer loop that must fit into the limit [`MOST_REPEATED`] before the
-/// outer loop is split. The reserve allows the inner loops to be split too.
+/// An outer loop is split only if this number of copies of it fit into the limit [`MOST_REPEATED`].
+/// The reserve allows the inner loops to be split too.
 const ROOM_FOR_INNER: usize = 9;
 /// Minimum number of iterations of a loop that may be split.
 const SHORTEST: u64 = 8;
@@ -88,8 +88,8 @@ struct Scan {
 }
 
 impl<'s, 'k> Loops<'s, 'k> {
-    /// Writes a loop whose variable advances by one. Splits the loop if conditions then have known
-    /// outcomes in the parts.
+    /// Writes a loop whose variable advances by one. If possible, splits the loop into parts in
+    /// which the outcomes of conditions are known.
     pub(super) fn counted_in_parts(
         &mut self,
         lower: Ix,

@@ -248,7 +248,7 @@ impl<'s> Memory<'s, '_> {
         [0, 1].map(|part| Place { element, part: Some(part), ..*place })
     }
 
-    /// Writes an operation that reports an access to the simulator. The access covers `elements`
+    /// Writes an operation that informs the simulator of an access. The access covers `elements`
     /// contiguous elements.
     pub(super) fn report(&mut self, op: &'s Operation, place: &Place, elements: u32, kind: AccessKind) {
         if !place.tensor.known.reported {
@@ -265,10 +265,10 @@ impl<'s> Memory<'s, '_> {
         self.out().act(OpKind::ReportAccess, &[place.tensor.pointer, place.position], attributes);
     }
 
-    /// Writes operations that report each index outside of the tensor to the simulator. A check of
-    /// the address would not suffice: an index that is too large in one dimension may address an
-    /// element of the next row. The stage `indices` drops the reports for indices that are known to
-    /// be inside the tensor.
+    /// Writes operations that inform the simulator of each index that is outside of the tensor. A
+    /// check of the address would not suffice: an index that is too large in one dimension may
+    /// address an element of the next row. The stage `indices` drops the reports for indices that
+    /// are known to be inside the tensor.
     fn report_indices(&mut self, op: &'s Operation, tensor: Tensor, indices: &[Value], dims: &[i64], lanes: u32) {
         let mut wanted: Vec<(usize, Value)> = indices.iter().copied().enumerate().collect();
         // For contiguous elements, also check the last one.

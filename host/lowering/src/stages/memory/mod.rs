@@ -81,8 +81,8 @@ struct Kernel<'s> {
     /// Function versions that are not yet written.
     pending: Vec<(&'s Function, Variant)>,
     /// Whether the kernel multiplies tiles with an instruction that reads the tiles directly from
-    /// shared memory. In a kernel with such products, barriers must make earlier stores to tiles
-    /// visible to the instruction that multiplies tiles.
+    /// shared memory. If the kernel uses this instruction, barriers must make earlier stores to
+    /// tiles visible to the instruction.
     multiplies_tiles: bool,
     /// Bytes of shared memory that the tiles allocated so far use.
     shared_taken: u64,

@@ -89,7 +89,7 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Writes a product of matrices that all lanes of a warp compute together.
+    /// Writes a product of matrices. All lanes of a warp compute the product together.
     pub(super) fn matrix_product(&mut self, op: &'s Operation) -> Done {
         let product = MatrixProduct::of_operation(op).required("it is none of the known products")?;
         let (device, threads) = (&self.kernel.target.device, i64::from(self.kernel.facts.threads));
@@ -110,8 +110,8 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Writes a product of tiles that the threads of a block compute together, in groups of four
-    /// warps.
+    /// Writes a product of tiles. The threads of a block compute the product together, in groups of
+    /// four warps.
     pub(super) fn tile_product(&mut self, op: &'s Operation) -> Done {
         let (target, threads) = (self.kernel.target, i64::from(self.kernel.facts.threads));
         let has_instruction = target.gpu.is_some_and(|gpu| gpu.tiles.is_some());

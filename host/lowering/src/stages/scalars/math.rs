@@ -73,8 +73,9 @@ impl<'s> Scalars<'s, '_> {
     }
 }
 
-/// Rounds to the nearest integer, and halves away from zero. The fraction that truncation removes
-/// is exact, and decides in which direction the function rounds.
+/// Rounds to the nearest integer. A number halfway between two integers is rounded away from zero.
+/// The fraction that truncation removes is exact, and decides in which direction the function
+/// rounds.
 fn round_half_away(a: Number<'_>) -> Number<'_> {
     let cut = a.trunc();
     let up = (a - cut).absf().ge(0.5);

@@ -101,7 +101,7 @@ impl Scalars<'_, '_> {
     }
 
     /// Replaces the lowest twelve bits of a large 64-bit integer by one bit, which is set if any of
-    /// these bits is set. An f64 holds the result exactly, and rounding the result to a format
+    /// the twelve bits is set. An f64 holds the result exactly, and rounding the result to a format
     /// narrower than f32 gives the same number as rounding the original.
     pub(super) fn with_sticky_low_bits(&mut self, value: Value) -> Value {
         self.out().formula(&[value], |value| {
@@ -193,8 +193,9 @@ fn narrow_to_half<'f>(value: Number<'f>, bits: Number<'f>, checks_nan: bool) -> 
     kept.shrui(16_i64)
 }
 
-/// Narrows a number below the format's smallest normal number. The code adds a float whose last bit
-/// has the value of the format's smallest positive number, so that the addition rounds correctly.
+/// Narrows a number that is less than the format's smallest normal number. The code adds a float
+/// whose last bit has the value of the format's smallest positive number, so that the addition
+/// rounds correctly.
 fn narrow_subnormal(magnitude: Number<'_>, layout: Layout) -> Number<'_> {
     let magic = f64::from(layout.smallest_exponent() + 23).exp2();
     (magnitude.to_float() + magic).to_bits() - i64::from((magic as f32).to_bits())

@@ -15,7 +15,7 @@ use fusebox_routines::{CollectiveCall, Collectives, RoutineError, StartedCollect
 use crate::RunError;
 use meetings::{MeetingKey, Meetings};
 
-/// The longest time that a device waits for others, unless an option states another one.
+/// The longest time that a device waits for others, unless an option states another time.
 pub const USUAL_LIMIT: Duration = Duration::from_secs(60);
 
 /// The connection of a device to the other devices of an execution.

@@ -12,8 +12,8 @@ use crate::LoadError;
 /// The first version of the driver whose graphs have conditions.
 const FIRST_DRIVER: i32 = 12_040;
 
-/// PTX of kernels of one thread. Each kernel sets a condition to 1 or 0, according to the value at
-/// an address. `cudaGraphSetConditional` is a function that the driver provides.
+/// PTX code of kernels that each have one thread. Each kernel sets a condition to 1 or 0, according
+/// to the value at an address. `cudaGraphSetConditional` is a function that the driver provides.
 const SETTERS: &str = "
 .version 7.0
 .target sm_70

@@ -199,8 +199,8 @@ impl Gpu {
         unsafe { result::stream::synchronize(self.stream.cu_stream()) }.map_err(|e| run_error("running on the GPU", e))
     }
 
-    /// Copies bytes to an address on the GPU in a stream, and waits until the driver has read the
-    /// bytes.
+    /// Uses a stream to copy bytes to an address on the GPU, and waits until the driver has read
+    /// the bytes.
     pub fn write(&self, stream: &CudaStream, to: CUdeviceptr, bytes: &[u8]) -> Result<(), RunError> {
         if bytes.is_empty() {
             return Ok(());
@@ -214,7 +214,7 @@ impl Gpu {
             .map_err(failed)
     }
 
-    /// Copies bytes from an address on the GPU in a stream, and waits for the end of the copy.
+    /// Uses a stream to copy bytes from an address on the GPU, and waits for the end of the copy.
     pub fn read(&self, stream: &CudaStream, from: CUdeviceptr, bytes: &mut [u8]) -> Result<(), RunError> {
         if bytes.is_empty() {
             return Ok(());

@@ -21,7 +21,7 @@ pub enum Act {
 #[derive(Clone, Debug)]
 pub struct Decision {
     pub rule: Rule,
-    /// The slice of the value that decides.
+    /// The slice that holds the deciding value.
     pub place: Slice,
     /// The number of a branch, and the number of the last branch. For a loop, both numbers are 0.
     pub branch: [u64; 2],
@@ -42,16 +42,16 @@ pub enum Rule {
 #[derive(Clone, Debug)]
 pub struct Level(pub Vec<(Act, Place)>);
 
-/// Maximum number of nodes of a loop that a graph contains with all its iterations. The driver
-/// builds a graph of this size in about the time of a few executions of a loop that decides in each
-/// iteration.
+/// If all iterations of a loop together have at most this number of nodes, the graph contains every
+/// iteration. Building a graph of this size takes the driver about as long as a few executions of a
+/// loop that decides in each iteration.
 const MOST_OF_ITERATIONS: u64 = 256;
 
-/// Maximum number of nodes between two decisions about a loop with a known number of iterations. So
-/// the two kernels that decide are few in comparison with the other nodes.
+/// Maximum number of nodes between two decisions about a loop with a known number of iterations.
+/// Compared with this number of nodes, the two kernels that decide are few.
 const MOST_BETWEEN_DECISIONS: u64 = 64;
 
-/// Returns the number of iterations between two decisions of a loop with a known number of
+/// Returns the number of iterations between two decisions about a loop with a known number of
 /// iterations. `nodes` is the number of nodes of the loop's body. Returns 0 if the loop never
 /// decides.
 fn bodies_between_decisions(iterations: u64, nodes: u64) -> u64 {
@@ -96,7 +96,7 @@ impl Level {
 }
 
 impl Planner<'_> {
-    /// Appends the acts of thunks to `acts`: the work of each node.
+    /// Appends the acts of thunks to `acts`. An act is the work of one node.
     fn add(&mut self, thunks: &[Thunk], acts: &mut Vec<Act>) -> Option<()> {
         thunks.iter().try_for_each(|thunk| match thunk {
             Thunk::While { condition, predicate, body, iterations: Some(number), .. } => {

@@ -109,9 +109,9 @@ fn wait_for(earlier: usize, before: &mut [bool], ordered: &[Vec<bool>]) {
     before.iter_mut().zip(&ordered[earlier]).for_each(|(mine, other)| *mine |= *other);
 }
 
-/// Returns the stream of a step: preferably a stream whose last step the step must wait for anyway,
-/// otherwise a new stream. If no new stream is allowed, returns the stream that has received no
-/// step for the longest time.
+/// Returns the stream of a step. If the step must wait for the last step of a stream anyway, the
+/// function returns that stream. Otherwise the function returns a new stream. If no new stream is
+/// allowed, returns the stream that has received no step for the longest time.
 fn stream(last: &[usize], before: &[bool], most_streams: usize) -> usize {
     let streams = || last.iter().enumerate();
     let continued = streams().filter(|(_, step)| before[**step]).max_by_key(|(_, step)| **step);

@@ -27,8 +27,8 @@ impl PinnedWord {
         Ok(PinnedWord { address: address.cast(), context: context.clone() })
     }
 
-    /// Copies up to eight bytes from an address on the GPU in a stream, and waits for the copy. The
-    /// caller has bound the context.
+    /// Uses a stream to copy up to eight bytes from an address on the GPU, and waits for the end of
+    /// the copy. The caller has bound the context.
     pub fn read(&mut self, from: CUdeviceptr, bytes: usize, stream: CUstream) -> Result<&[u8], DriverError> {
         // SAFETY: the memory has eight bytes, lives as long as `self`, and the driver has written
         // the first bytes when the stream is synchronised. The caller passes an address of live

@@ -30,7 +30,8 @@ impl Spares {
         Some(piece)
     }
 
-    /// Keeps a piece. Frees the piece instead if the spare memory would exceed `MOST_BYTES`.
+    /// Keeps a piece. If the spare memory would then exceed `MOST_BYTES`, frees the piece instead
+    /// of keeping it.
     pub fn keep(&self, piece: CudaSlice<u8>) {
         let mut state = self.lock();
         if state.bytes + piece.len() <= MOST_BYTES {

@@ -2,9 +2,9 @@
 //! lane passes its words of the operands and its sums, and receives its new sums. In a product of
 //! tiles in shared memory, each thread reads the tiles and computes its sums.
 //!
-//! An element of a product is a sum of products of elements. The simulator adds the products of
-//! elements one after another, along the contracted dimension. A GPU may add the products of
-//! elements in another order, and round later.
+//! An element of the product matrix is a sum, whose terms are products of two operand elements. The
+//! simulator adds the terms one after another, along the contracted dimension. A GPU may add the
+//! terms in another order, and round later.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

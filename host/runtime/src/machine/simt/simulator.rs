@@ -55,11 +55,11 @@ struct SharedTile {
 
 struct SimulatedThread {
     state: Cell<ThreadState>,
-    /// The word that the thread sends in a shuffle, and after the shuffle the word that it has
-    /// received.
+    /// The word that the thread exchanges in a shuffle. Before the shuffle, this is the word that
+    /// the thread sends. After the shuffle, this is the word that the thread has received.
     word: Cell<u64>,
-    /// The words and sums that the thread passes to a matrix product, and after the product its new
-    /// sums.
+    /// Before a matrix product, this field holds the words and sums that the thread passes to the
+    /// product. After the product, this field holds the thread's new sums.
     words: Cell<Words>,
     /// Work that the thread has done in the current block, as a number of iterations of an empty
     /// loop.

@@ -4,8 +4,8 @@ use fusebox_core::hlo::{Comparison, ElementType, Specials};
 
 use super::value::Value;
 
-/// Whether the bits of a float without the sign bit, read as an integer, order the floats of a type
-/// by magnitude, from zero to infinity.
+/// Whether a float type has this property: without the sign bit, the bits of a float are an integer
+/// that increases with the float's magnitude, from zero to infinity.
 pub(super) fn has_neighbours(element_type: ElementType) -> bool {
     let is_ordered = element_type.float_format().is_some_and(|format| format.specials == Specials::Ieee);
     is_ordered && integers(element_type).is_some()

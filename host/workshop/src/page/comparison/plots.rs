@@ -122,8 +122,8 @@ pub fn distribution(out: &mut String, row: &MeasuredTimes) -> fmt::Result {
     writeln!(out, "</svg>")
 }
 
-/// Plots time against bytes. Each point is one side of the program or of a fusion. A bar below the
-/// point marks the least time in which the machine can execute the same work.
+/// Plots time against bytes. Each point stands for the program or a fusion on one side. A bar below
+/// the point marks the least time in which the machine can execute the same work.
 pub fn roofline(out: &mut String, report: &ComparisonReport) -> fmt::Result {
     const HEIGHT: f64 = 330.0;
     let points: Vec<(&Comparison, &MeasuredTimes, usize)> = report

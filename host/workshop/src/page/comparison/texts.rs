@@ -11,8 +11,8 @@ use super::Escaped;
 /// Largest number of bytes that the page shows of a text. More bytes would not help the reader.
 const LONGEST: usize = 1 << 20;
 
-/// Writes a control that selects a stage, and the texts of both sides after each stage. Marks lines
-/// that only one side has.
+/// Writes the texts of both sides after each stage, and a control by which the reader selects a
+/// stage. Marks lines that only one side has.
 pub fn side_by_side(
     out: &mut String,
     a: &BTreeMap<&'static str, String>,

@@ -104,8 +104,8 @@ fn sources(computation: &Computation, at: usize) -> Vec<usize> {
     found
 }
 
-/// Computes the positions of the boxes, in layers. Parts of the graph that no edge connects are
-/// next to each other.
+/// Computes the positions of the boxes, in layers. If the graph has several parts without edges
+/// between them, the parts are next to each other.
 fn placed(nodes: Vec<Node>, edges: &[(u32, u32)]) -> Vec<PlacedNode> {
     let sizes: Vec<(u32, (f64, f64))> = (0..).zip(nodes.iter().map(|node| (node.width(), node.height()))).collect();
     let config = Config { vertex_spacing: GAP, ranking_type: RankingType::Up, dummy_size: 4.0, ..Config::default() };
