@@ -1,8 +1,9 @@
-//! CPUID instructions that fault, on processors that can let them.
+//! Lets CPUID instructions fault, on processors with *CPUID faulting*.
 
 use std::ffi::c_long;
 
-/// `ARCH_SET_CPUID` of arch_prctl(2). Its argument is 0 if CPUID faults, else 1.
+/// `ARCH_SET_CPUID` of arch_prctl(2). With the argument 0, CPUID instructions fault. With the
+/// argument 1, they do not.
 const ARCH_SET_CPUID: c_long = 0x1012;
 
 /// Sets whether CPUID instructions of this thread fault. Returns whether this is possible.

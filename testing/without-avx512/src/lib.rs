@@ -11,11 +11,12 @@
 //!
 //! * On processors with *CPUID faulting*, Linux lets the CPUID instructions of a thread fault
 //!   (`ARCH_SET_CPUID` in arch_prctl(2)). New threads and forked processes inherit the setting.
-//! * On other processors, the CPUID instructions in the code of the program and of its libraries are
-//!   replaced by invalid instructions. Libraries that are opened later are changed when `dlopen`
-//!   returns. Their constructors, and code that is compiled at run time, see the real processor.
+//! * On other processors, the CPUID instructions in the code of the program and of its libraries
+//!   are replaced by invalid instructions. Libraries that are opened later are changed when
+//!   `dlopen` returns. The constructors of these libraries, and code that is compiled at run time,
+//!   see the real processor.
 //!
-//! A program that a process executes preloads the library again.
+//! If the process executes another program, this program preloads the library again.
 //!
 //! Instructions are not checked: code that uses AVX-512 without asking still works. The dynamic
 //! loader asks before this library is loaded, so `memcpy` and its like may use AVX-512.

@@ -100,8 +100,10 @@ fn instructions(code: &[u8]) -> impl Iterator<Item = usize> {
 
 /// Whether the two bytes at `at` are a CPUID instruction, and not a part of another instruction.
 ///
-/// Instructions of x86 have different lengths. If the same code is decoded from different bytes on,
-/// the sequences of instructions soon agree, so sequences from 32 bytes before `at` on vote.
+/// Instructions of x86 have different lengths. If code is decoded from several starting positions,
+/// the decoded sequences of instructions soon agree. Therefore the function decodes from up to 32
+/// starting positions, which are 33 to 64 bytes before `at`. Each decoded sequence votes on whether
+/// an instruction begins at `at`.
 fn is_instruction(code: &[u8], at: usize) -> bool {
     let starts = at.saturating_sub(64)..at.saturating_sub(32).max(1);
     let (mut for_it, mut against) = (0, 0);
@@ -140,7 +142,7 @@ fn replace(at: usize) -> bool {
 /// are replaced too.
 ///
 /// # Safety
-/// That of `dlopen`.
+/// The caller obeys the rules of `dlopen`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;

@@ -72,15 +72,15 @@ extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
     registers[libc::REG_RIP as usize] += CPUID.len() as i64;
 }
 
-/// The action for the signal that the program has set, which serves all other causes of the signal.
-/// Null if there is none.
+/// The action that the program has set for the signal. This action serves all causes of the signal
+/// other than CPUID instructions. Null if there is none.
 static OF_PROGRAM: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
 
-/// Replaces the function of libc, so that a handler of the program does not replace the one of this
-/// library.
+/// Replaces the function of libc, so that a handler of the program does not replace the handler of
+/// this library.
 ///
 /// # Safety
-/// That of `sigaction`.
+/// The caller obeys the rules of `sigaction`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
     if signal != SIGNAL.load(Ordering::Acquire) {
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
 /// Replaces the function of libc, as [`sigaction`] does.
 ///
 /// # Safety
-/// That of `signal`.
+/// The caller obeys the rules of `signal`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn signal(signal: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
     // SAFETY: zeros are a valid `sigaction`.
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn signal(signal: c_int, handler: libc::sighandler_t) -> l
 /// Calls the function `sigaction` of libc.
 ///
 /// # Safety
-/// That of `sigaction`.
+/// The caller obeys the rules of `sigaction`.
 unsafe fn set_action(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
     type SigAction = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
     // SAFETY: the function has this type, and a null pointer is `None`.
@@ -127,8 +127,9 @@ unsafe fn set_action(signal: c_int, new: *const libc::sigaction, old: *mut libc:
     function.map_or(-1, |function| unsafe { function(signal, new, old) })
 }
 
-/// Calls the program's handler. Without one, the cause occurs again and ends the process, and a
-/// signal that another process sent is raised again.
+/// Calls the program's handler. If there is no handler, restores the default action: the cause of
+/// the signal then occurs again and ends the process. A signal that another process sent is raised
+/// again.
 fn forward(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: actions are never freed.
     let of_program = unsafe { OF_PROGRAM.load(Ordering::Acquire).as_ref() };

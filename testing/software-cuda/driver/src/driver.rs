@@ -29,7 +29,7 @@ use crate::work::Job;
 pub struct Pool {
     /// The number of the device.
     pub device: u32,
-    /// The attribute of the pool that the caller sets: a number of bytes.
+    /// The attribute that the caller sets for the pool: a number of bytes.
     pub release_threshold: Mutex<u64>,
 }
 
@@ -44,8 +44,8 @@ pub struct NodeHandle {
 #[derive(Debug)]
 pub struct LoadedGraph {
     pub executable: Executable,
-    /// The driver keeps the graph alive, because callers name a step of the executable graph by a
-    /// node of this graph.
+    /// The original graph. The driver keeps it alive, because callers name a step of the executable
+    /// graph by a node of the original graph.
     pub graph: Arc<Graph>,
 }
 

@@ -79,7 +79,7 @@ impl Stream {
     }
 
     /// Issues work. If the stream takes part in a capture, adds the work to the capture's graph
-    /// instead.
+    /// instead of issuing it.
     pub fn submit(&self, work: Work) -> Answer {
         self.space.check()?;
         let job = |work| Job { space: self.space.clone(), work };
@@ -103,8 +103,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Issues a copy. If `pageable` is true outside of captures, reads the bytes of a copy from the
-    /// host at once, and waits for the end of a copy to the host.
+    /// Issues a copy. `pageable` has an effect only outside of captures: if it is true and the host
+    /// is the source, the function reads the bytes at once; if it is true and the host is the
+    /// target, the function waits for the end of the copy.
     pub fn copy(&self, copy: Copy, pageable: bool) -> Answer {
         if copy.is_empty() {
             return self.space.check();

@@ -89,7 +89,7 @@ impl Counts {
         self.barriers += other.barriers;
     }
 
-    /// Returns the number of instructions, added over the threads.
+    /// Returns the number of instructions, summed over all threads.
     pub fn thread_instructions(&self) -> u64 {
         self.classes.values().map(|executed| executed.threads).sum()
     }

@@ -236,8 +236,8 @@ fn parameters(function: &Function, target: Target) -> Result<Arc<[Parameter]>, L
     Ok(all.into())
 }
 
-/// Returns the largest number of threads of a block, and the threads of a block in each dimension
-/// if the kernel requires them.
+/// Returns the largest number of threads of a block. If the kernel requires a number of threads in
+/// each dimension of a block, also returns these numbers.
 fn threads(function: &Function, device: &DeviceKind) -> Result<(u32, Option<[u32; 3]>), LoadError> {
     let numbers = |name: &str| {
         let (_, numbers) = function.directives.iter().find(|(directive, _)| *directive == name)?;

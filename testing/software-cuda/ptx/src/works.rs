@@ -23,7 +23,8 @@ enum Entry {
         stream: u32,
         position: u64,
     },
-    /// The works of two ids, whose accesses are not ordered with each other.
+    /// The works of two ids. The accesses of one id are not ordered with the accesses of the other
+    /// id.
     Both(u32, u32),
     /// Work that is ordered before all other work, such as the load of a module.
     First,

@@ -26,7 +26,7 @@ impl Inner {
         all.push((position, clock));
     }
 
-    /// Adds to a clock all work that the work in this clock has issued.
+    /// If work in the clock has issued other work, adds the issued work to the clock.
     pub fn complete(&self, clock: &mut Clock) {
         let known = clock.clone();
         for (lane, all) in &self.0 {

@@ -139,8 +139,9 @@ impl<T: Task> Engine<T> {
         self.run_until(clock).finish(clock);
     }
 
-    /// Records that running work has issued the work in `inner`, which is finished. Work that is
-    /// ordered after the running work is then ordered after the issued work, too.
+    /// Records that running work has issued the work in `inner`. The issued work is already
+    /// finished. Work that is ordered after the running work is then ordered after the issued work,
+    /// too.
     pub fn finish_inner(&self, running: &Ticket, inner: &Clock) {
         let mut state = self.lock();
         let mut inner = inner.clone();
@@ -168,7 +169,7 @@ impl<T: Task> Engine<T> {
         state
     }
 
-    /// Returns a clock of finished work, extended by the work that this work has issued.
+    /// Returns a clock of finished work, extended by all work that the finished work has issued.
     pub fn completed(&self, clock: &Clock) -> Clock {
         let mut clock = clock.clone();
         self.lock().inner.complete(&mut clock);
@@ -240,8 +241,8 @@ impl<T> State<T> {
         self.lanes.iter().enumerate().all(|(number, lane)| clock.position(number as u32) <= lane.finished)
     }
 
-    /// Removes a piece of work whose predecessors are finished from its lane, and returns it.
-    /// Returns `None` if no piece of work can start.
+    /// Chooses a piece of work whose predecessors are finished, removes this piece from its lane,
+    /// and returns it. Returns `None` if no piece of work can start.
     fn start(&mut self) -> Option<Waiting<T>> {
         let ready = |(number, lane): (usize, &Lane<T>)| {
             let first = lane.queue.front().filter(|first| !lane.is_running && self.has_finished(&first.ticket.before));

@@ -73,8 +73,8 @@ fn side_3d(driver: &Driver, side: &Side3d) -> Answer<Side> {
     Ok(Side { place, pitch: [side.pitch as u64, plane as u64] })
 }
 
-/// Returns a `Place` for the address `offset` bytes after `host` or `device`. The kind of memory
-/// decides between the two addresses.
+/// Returns a `Place` that begins `offset` bytes after the address `host` or the address `device`.
+/// The kind of memory decides which of the two addresses applies.
 fn place(driver: &Driver, memory_type: u32, host: usize, device: u64, offset: usize) -> Answer<Place> {
     match memory_type {
         HOST => on_host(driver, host + offset),

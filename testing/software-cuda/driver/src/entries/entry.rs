@@ -22,8 +22,9 @@ pub fn answer(name: &'static str, body: impl FnOnce(&'static Driver) -> Answer) 
     }
 }
 
-/// Defines functions of the C interface. The name between the bars after the arguments stands for
-/// the driver in the function's body. The body returns an `Answer`.
+/// Defines functions of the C interface. After the list of arguments, a definition has a name
+/// between bars. In the function's body, this name stands for the driver. The body returns an
+/// `Answer`.
 macro_rules! entries {
     ($($(#[$note:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) |$driver:ident| $body:block)*) => {$(
         $(#[$note])*

@@ -62,7 +62,7 @@ fn buffer(extra: In<*const c_void>) -> Answer<(In<u8>, usize)> {
     buffer.zip(size).ok_or(Status::INVALID_VALUE)
 }
 
-/// Returns the work that launches a kernel, after a check of the launch against all limits.
+/// Checks a launch against all limits, and returns the work that launches the kernel.
 fn work(driver: &Driver, function: usize, shape: Shape, given: KernelParameters) -> Answer<Work> {
     let space = driver.current()?.space.clone();
     let function = driver.functions.get(function)?;

@@ -14,7 +14,7 @@ use crate::space::{Space, stamp};
 pub struct Copy {
     pub from: Side,
     pub to: Side,
-    /// Bytes of a row, rows of a plane, and planes.
+    /// Number of bytes per row, number of rows per plane, and number of planes.
     pub extent: [u64; 3],
 }
 
@@ -174,7 +174,7 @@ pub struct Fill {
     pub value: u32,
     /// Bytes of an element: 1, 2 or 4.
     pub width: u32,
-    /// Elements of a row, and rows.
+    /// Number of elements per row, and number of rows.
     pub extent: [u64; 2],
     /// Distance in bytes from one row to the next.
     pub pitch: u64,

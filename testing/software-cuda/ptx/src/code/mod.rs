@@ -55,7 +55,8 @@ pub struct Guard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Constant {
     Value(u64),
-    /// A parameter's bytes, extended with the sign to `signed_bits` bits, or with zeros.
+    /// A parameter's bytes. If `signed_bits` is a number, the sign of the bytes extends them to
+    /// this number of bits; otherwise zeros extend them.
     Parameter {
         offset: u32,
         bytes: u32,
@@ -147,8 +148,8 @@ pub enum Kind {
     Check(u32),
     /// Records that the executing lanes have written a tracked register.
     Mark(u32),
-    /// Checks that no product of a group is still writing or reading a register that the next
-    /// instruction accesses.
+    /// Checks that no matrix product of a group of warps still writes or reads a register that the
+    /// next instruction accesses.
     Settled {
         register: u32,
         is_written: bool,
@@ -162,7 +163,7 @@ pub struct Access {
     pub space: Option<Space>,
     /// Bytes of an element.
     pub bytes: u32,
-    /// Number of bits to which a load extends an element with its sign.
+    /// A load extends each element by the element's sign to this number of bits.
     pub signed_bits: Option<u32>,
     /// Registers of the elements; `None` for elements that the load discards.
     pub elements: Box<[Option<u32>]>,
@@ -195,8 +196,8 @@ impl Access {
     }
 }
 
-/// The handle of a graph's condition is this number plus the address of the condition's value, four
-/// bytes in global memory. Therefore no address is a valid handle.
+/// The value of a graph's condition is four bytes in global memory. The handle of the condition is
+/// this number plus the address of the value. Therefore no address is a valid handle.
 pub const CONDITION: u64 = 1 << 62;
 
 /// Addresses of the windows through which generic addresses reach shared and local memory.
@@ -218,7 +219,7 @@ pub struct Atomic {
 /// A barrier of the block.
 #[derive(Clone, Debug)]
 pub struct Barrier {
-    /// Registers with the barrier's number and with the number of threads.
+    /// The register with the barrier's number, and the register with the number of threads.
     pub number: u32,
     pub threads: Option<u32>,
     pub waits: bool,
@@ -267,12 +268,13 @@ pub struct AsyncCopy {
     pub read_bytes: Option<u32>,
 }
 
-/// A step of an `mbarrier`, a barrier in shared memory whose phases complete by arrivals and
-/// transferred bytes; or a bulk copy. Barriers count the bytes of bulk copies to shared memory.
+/// A step of an `mbarrier`, or a bulk copy. An `mbarrier` is a barrier in shared memory. A phase of
+/// an `mbarrier` completes when it needs no more arrivals and no more transferred bytes. Barriers
+/// count the bytes of bulk copies to shared memory.
 #[derive(Clone, Debug)]
 pub enum PhaseStep {
-    /// Initialises a barrier. In all steps, counts and states are numbers of the registers that
-    /// contain them.
+    /// Initialises a barrier. In all steps, the field for a count or a state holds the number of
+    /// the register that contains the count or the state.
     Start {
         place: Access,
         count: u32,
@@ -445,7 +447,7 @@ pub enum GroupLeft {
 }
 
 impl GroupProduct {
-    /// Returns the registers that the product accesses until the warp waits for it.
+    /// Returns the registers that the product may access until the warp has waited for the product.
     pub fn registers(&self) -> Vec<u32> {
         match &self.left_from {
             GroupLeft::Registers(left) => self.sums.iter().chain(left).copied().collect(),

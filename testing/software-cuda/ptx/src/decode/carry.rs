@@ -49,8 +49,9 @@ pub fn sum(reader: &mut Reader) -> Result<Kind, LoadError> {
     Ok(Kind::Lanes(run, at))
 }
 
-/// Computes a sum with the carry. `OF` selects the sum: the low half (0) or the high half (1) of a
-/// product plus a number, two numbers added (2), or two numbers subtracted (3).
+/// Computes a sum with the carry. `OF` selects the sum: 0 adds a number to the low half of a
+/// product, 1 adds a number to the high half of a product, 2 adds two numbers, and 3 subtracts two
+/// numbers.
 fn add<const OF: u32>(registers: &mut Registers, at: &Operands, mask: u32) {
     let [a, b, c, _] = at.from.map(|from| *registers.get(from));
     let bits = if at.extra & WIDE == 0 { 32 } else { 64 };

@@ -171,8 +171,8 @@ impl<'t> Bits<'_, 't> {
 }
 
 impl Passed {
-    /// Returns the bits of the source that have an effect, from the bits of the result that have an
-    /// effect.
+    /// Returns the bits of the source that have an effect. `result` states which bits of the result
+    /// have an effect.
     fn demand(&self, result: u64) -> u64 {
         let places = self.up.unsigned_abs();
         let moved = if self.up >= 0 { result.checked_shr(places) } else { result.checked_shl(places) }.unwrap_or(0);
@@ -218,8 +218,8 @@ pub fn deciding(code: &[Reading], registers: usize) -> Vec<u64> {
     all
 }
 
-/// Returns a mask of the bytes of a load that have an effect. Returns `None` if all bytes or no
-/// bytes have an effect.
+/// Returns a mask that states which bytes of a load have an effect. Returns `None` if all bytes or
+/// no bytes have an effect.
 pub fn deciding_bytes(access: &Access, deciding: &[u64]) -> Option<u64> {
     let bytes = access.bytes;
     let of_element = |element: &Option<u32>| {

@@ -43,7 +43,8 @@ fn saturate<T: Float>(bits: u64) -> u64 {
     }
 }
 
-/// Chooses the function of an instruction on a float type by the instruction's modes.
+/// Returns the function that executes an instruction on a float type. The instruction's modes
+/// determine the function.
 macro_rules! with_modes {
     ($apply:ident, $ty:ty, $modes:expr, |$($a:ident),+| $body:expr) => {
         match ($modes.flushes, $modes.saturates) {
@@ -61,7 +62,8 @@ macro_rules! with_modes {
     };
 }
 
-/// Chooses the function of an instruction on pairs of floats of 16 bits by the instruction's modes.
+/// Returns the function that executes an instruction on pairs of floats of 16 bits. The
+/// instruction's modes determine the function.
 macro_rules! with_modes_on_pairs {
     ($apply:ident, $ty:ty, $modes:expr, |$($a:ident),+| $body:expr) => {{
         fn plain($($a: u64),+) -> u64 { $body }
@@ -87,7 +89,8 @@ fn f64_of(bits: u64) -> f64 {
     f64::from_bits(bits)
 }
 
-/// Chooses the function of an instruction on singles by the instruction's rounding.
+/// Returns the function that executes an instruction on singles. The instruction's rounding and its
+/// other modes determine the function.
 macro_rules! rounded {
     ($apply:ident, $modes:expr, |$($a:ident),+| $nearest:expr, $directed:ident) => {
         match $modes.rounding.unwrap_or(Rounding::Nearest) {
@@ -99,7 +102,8 @@ macro_rules! rounded {
     };
 }
 
-/// Chooses the function of an instruction on doubles by the instruction's rounding.
+/// Returns the function that executes an instruction on doubles. The instruction's rounding
+/// determines the function.
 macro_rules! rounded_double {
     ($apply:ident, $modes:expr, |$($a:ident),+| $nearest:expr, $directed:ident) => {
         match $modes.rounding.unwrap_or(Rounding::Nearest) {
@@ -111,7 +115,8 @@ macro_rules! rounded_double {
     };
 }
 
-/// Chooses the function of an instruction on pairs of singles by the instruction's rounding.
+/// Returns the function that executes an instruction on pairs of singles. The instruction's
+/// rounding determines the function.
 macro_rules! rounded_words {
     ($apply:ident, $modes:expr, |$($a:ident),+| $nearest:expr, $directed:ident) => {
         match $modes.rounding.unwrap_or(Rounding::Nearest) {

@@ -1,4 +1,4 @@
-//! Chooses the function that reads an instruction by the instruction's mnemonic.
+//! Chooses, for each mnemonic, the function that reads the instruction.
 
 use super::float::Modes;
 use super::reader::Reader;

@@ -135,8 +135,8 @@ fn register_bits(reader: &Reader, operand: &Operand) -> Option<u32> {
     }
 }
 
-/// Returns the untyped bits with the size of a type, because loads and stores accept registers of
-/// any type.
+/// Returns the type of untyped bits that has the size of `ty`. Loads and stores need this type,
+/// because they accept registers of any type.
 pub fn untyped(ty: Type) -> Type {
     Type::B(ty.bits())
 }

@@ -228,8 +228,8 @@ impl<'t> Decoder<'t> {
         Ok(())
     }
 
-    /// Marks bytes of loads that have no effect. LLVM loads a vector of four elements for an array
-    /// of three; the bytes of the fourth element may have any value.
+    /// Marks for each load which bytes have an effect. LLVM loads a vector of four elements for an
+    /// array of three; the bytes of the fourth element may have any value.
     fn forget_idle_bytes(&mut self) {
         let read = |draft: &'_ Draft<'t>| (draft.uses.reads.clone(), draft.passed.clone());
         let code: Vec<_> = self.drafts.iter().map(read).collect();
@@ -351,7 +351,8 @@ impl<'t> Decoder<'t> {
         }
     }
 
-    /// Returns the registers that products of groups access while other instructions execute.
+    /// Returns the registers that matrix products of groups of warps access while other
+    /// instructions execute.
     fn registers_of_groups(&self) -> HashSet<Slot> {
         let products = self.drafts.iter().filter_map(|draft| match &draft.step.kind {
             Kind::Group(GroupStep::Product(product)) => Some(product.registers()),

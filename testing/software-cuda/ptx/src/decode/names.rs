@@ -63,7 +63,7 @@ impl<'t> Names<'t> {
         self.scopes.split_off(1.min(self.scopes.len()))
     }
 
-    /// Makes the names visible again that `leave` has hidden.
+    /// Makes visible again all names that `leave` has hidden.
     pub fn enter(&mut self, outer: Vec<Scope<'t>>) {
         self.scopes.truncate(1);
         self.scopes.extend(outer);

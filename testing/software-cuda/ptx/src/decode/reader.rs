@@ -184,7 +184,7 @@ impl<'r, 't> Reader<'r, 't> {
         Ok(register)
     }
 
-    /// Returns the bits of a number as an operand of a type.
+    /// Returns the bits that represent a number in an operand of the type `ty`.
     pub fn literal(&self, operand: &Operand, ty: Type) -> Result<u64, LoadError> {
         let bits = ty.bits();
         match operand {

@@ -8,8 +8,8 @@ use crate::text::{Operand, Type};
 
 const WORD: Type = Type::B(32);
 
-/// Returns the result of an instruction and its predicate, which an operand such as `d|p` combines.
-/// An operand without `|` has no predicate.
+/// Returns the two parts of an operand such as `d|p`: the instruction's result and the
+/// instruction's predicate. An operand without `|` has no predicate.
 fn pair<'r, 't>(
     reader: &Reader<'r, 't>,
     number: usize,

@@ -29,8 +29,8 @@ pub struct Reach<'a> {
     /// shared memory.
     pub shared_work: &'a Work,
     pub reserved_shared: u64,
-    /// For each thread, the tick before which its writes to shared memory are visible to
-    /// asynchronous instructions.
+    /// For each thread, a tick: the thread's writes to shared memory before this tick are visible
+    /// to asynchronous instructions.
     pub fenced: &'a [u32],
     /// For each memory access in the code, the number of the allocation that it accessed last.
     pub hints: &'a mut [usize],

@@ -10,8 +10,8 @@ const BARRIERS: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Order {
     pub tick: u32,
-    /// `known[a][b]` is the tick before which the accesses of warp `b` are ordered before the next
-    /// access of warp `a`.
+    /// `known[a][b]` is a tick: the accesses of warp `b` before this tick are ordered before the
+    /// next access of warp `a`.
     pub known: Vec<[u32; WARPS]>,
 }
 
@@ -24,9 +24,11 @@ struct Barrier {
     waiting: u32,
     /// Number of warps that must reach the barrier, once a warp has stated this number.
     needs: Option<u32>,
-    /// For each warp, the tick before which its accesses are ordered before the barrier's end.
+    /// For each warp, a tick: the warp's accesses before this tick are ordered before the barrier's
+    /// end.
     joined: [u32; WARPS],
-    /// The predicates of the threads, combined by and, by or, and by counting.
+    /// The combined predicates of the threads: their logical and, their logical or, and the number
+    /// of true predicates.
     all: bool,
     any: bool,
     count: u64,

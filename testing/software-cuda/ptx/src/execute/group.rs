@@ -9,7 +9,7 @@ use crate::fault::{FaultKind, Space};
 use crate::numbers::integer::{extend, mask};
 use crate::numbers::{F32, Float};
 
-/// Rows of the product that a warp computes.
+/// Number of rows of the product that one warp computes.
 const ROWS: usize = 16;
 /// A matrix in shared memory consists of squares. Number of lines of a square, and number of bytes
 /// of a line of a square.

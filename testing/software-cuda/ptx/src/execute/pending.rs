@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::code::{LANES, each_lane};
 
-/// The copies of a warp's threads that are not complete.
+/// The incomplete copies of a warp's threads.
 #[derive(Clone, Debug, Default)]
 pub struct Copies {
     all: Vec<Copy>,
@@ -27,7 +27,7 @@ pub struct Copy {
 }
 
 impl Copies {
-    /// Returns a lane of a mask that has not waited for one of its copies, if there is such a lane.
+    /// If a lane of the mask has not waited for one of its copies, returns this lane.
     pub fn pending(&self, mask: u32) -> Option<usize> {
         self.all.iter().map(|copy| copy.lane).find(|lane| mask >> lane & 1 == 1)
     }
@@ -56,7 +56,8 @@ impl Copies {
         self.completed(mask, |_, _| true)
     }
 
-    /// Removes and returns the copies of a mask's lanes that a wait completes.
+    /// Removes and returns all copies that belong to a lane of the mask and for which `is_complete`
+    /// is true.
     fn completed(&mut self, mask: u32, is_complete: impl Fn(&Copy, u32) -> bool) -> Vec<Copy> {
         let groups = self.groups;
         let (done, rest) =
@@ -66,7 +67,7 @@ impl Copies {
     }
 }
 
-/// Matrix products of a group of warps that may still access registers.
+/// Unfinished matrix products of a group of warps. These products may still access registers.
 #[derive(Clone, Debug, Default)]
 pub struct Flights {
     /// Registers of products that belong to no group yet.

@@ -1,6 +1,7 @@
-//! Barriers in shared memory whose phases complete by arrivals and by transferred bytes, and bulk
-//! copies, whose bytes the barriers count. The interpreter moves the bytes of a bulk copy to shared
-//! memory when a thread tests the barrier. Until then, the target's bytes count as never written.
+//! Barriers in shared memory, and bulk copies. A barrier counts the arrivals of threads and the
+//! bytes of bulk copies. A phase of the barrier completes when it needs no more arrivals and no
+//! more bytes. The interpreter moves the bytes of a bulk copy to shared memory when a thread tests
+//! the barrier. Until then, the target's bytes count as never written.
 
 use std::collections::HashMap;
 
@@ -29,8 +30,9 @@ struct Phase {
     bytes: i64,
     /// Number of complete phases.
     complete: u64,
-    /// For each warp, the tick before which its accesses are ordered before the end of the current
-    /// phase, and before the end of the last complete phase.
+    /// Two ticks for each warp. The warp's accesses before the first tick are ordered before the
+    /// end of the current phase. The warp's accesses before the second tick are ordered before the
+    /// end of the last complete phase.
     joined: [u32; WARPS],
     ordered: [u32; WARPS],
 }

@@ -38,7 +38,7 @@ pub struct Warp {
     pub steps: u64,
     /// Copies that the threads have not waited for.
     pub copies: Copies,
-    /// Products of groups that the warp has not waited for.
+    /// Matrix products of groups of warps. The warp has not yet waited for these products.
     pub flights: Flights,
     /// Local memory of all threads, one thread after the other; and for each byte, whether a thread
     /// has written it.
@@ -198,7 +198,8 @@ fn parameter(parameters: &[u8], offset: usize, bytes: usize, signed_bits: Option
     extended(bytes, signed_bits)
 }
 
-/// Returns the value of bytes, extended with its sign to `signed_bits` bits, or with zeros.
+/// Returns the value of bytes. If `signed_bits` is a number, extends the value by its sign to this
+/// number of bits; otherwise extends the value by zeros.
 #[inline(always)]
 pub fn extended(bytes: &[u8], signed_bits: Option<u32>) -> u64 {
     let value = match *bytes {

@@ -61,7 +61,7 @@ impl Addresses {
         address
     }
 
-    /// Returns the number of the last allocation that starts at an address or before.
+    /// Returns the number of the last allocation that starts at or before an address.
     fn number(&self, address: u64) -> Option<usize> {
         self.allocations.partition_point(|allocation| allocation.address <= address).checked_sub(1)
     }

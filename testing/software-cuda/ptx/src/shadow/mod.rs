@@ -49,7 +49,8 @@ impl Page {
         self.each(range, |granule| granule.write(by))
     }
 
-    /// Checks an atomic read and write against earlier accesses, and records it.
+    /// Checks an atomic access, which reads and writes, against earlier accesses, and records the
+    /// access.
     pub fn note_update(&mut self, range: Range<usize>, by: &Actor) -> Result<(), PageConflict> {
         self.each(range, |granule| granule.update(by))
     }

@@ -16,7 +16,7 @@ pub struct Actor<'a> {
     pub thread: u32,
     /// The block's clock, which advances at each synchronisation.
     pub tick: u32,
-    /// For each warp of the block, the tick before which the warp's accesses are ordered before
+    /// For each warp of the block, a tick: the warp's accesses before this tick are ordered before
     /// this access.
     pub known: &'a [u32; WARPS],
     /// Whether the access is atomic or volatile, so that it may race with other such accesses.
@@ -196,7 +196,8 @@ impl Granule {
         Ok(())
     }
 
-    /// Checks an atomic read and write against earlier accesses, and records it.
+    /// Checks an atomic access, which reads and writes, against earlier accesses, and records the
+    /// access.
     pub fn update(&mut self, by: &Actor) -> Result<(), Conflict> {
         if self.write.is_none() {
             return Err(Conflict::Uninitialized);
