@@ -9,8 +9,8 @@ pub struct BenchFusion {
     pub text: &'static str,
 }
 
-/// Name of each size, and the number that replaces 256 in the text. Arrays of the small size fit
-/// into the caches of the cores, and arrays of the large size do not.
+/// For each size: its name, and the number that replaces 256 in the text. Arrays of the small size
+/// fit into the caches of the cores, and arrays of the large size do not.
 pub const SIZES: [(&str, &str); 2] = [("small", "256"), ("large", "2048")];
 
 macro_rules! fusions {

@@ -3,10 +3,11 @@
 //! `ROWS` lines or the time is over, and then prints the wrong verdicts. A later run continues at
 //! the end of the file.
 //!
-//! `same` compares each fusion of the bench set with itself. `five-percent` compares a program that
-//! sums rows with the same program on five percent more rows. Side B is alternately the slower and
-//! the faster side. `five-percent` measures two programs that sum rows. The speed of the first
-//! program is bound by memory, and the speed of the second program is bound by arithmetic.
+//! `same` compares each fusion of the bench set with itself. `five-percent` compares two versions
+//! of a program that sums rows; one version sums five percent more rows than the other. Side B is
+//! alternately the slower and the faster side. `five-percent` measures two programs that sum rows.
+//! The speed of the first program is bound by memory, and the speed of the second program is bound
+//! by arithmetic.
 
 use std::error::Error;
 use std::fs::{OpenOptions, read_to_string};
