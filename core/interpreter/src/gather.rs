@@ -43,7 +43,8 @@ impl<'a> IndexVectors<'a> {
         Ok(self.indices.ints()?[position(&index, &self.steps)])
     }
 
-    /// Returns the entry of a batch index for one dimension of the array of indices.
+    /// Returns the component of a batch index that belongs to one dimension of the array of
+    /// indices.
     pub fn batch_entry(&self, batch: &[usize], dimension: usize) -> Outcome<usize> {
         let at = if dimension > self.vector_dim { dimension - 1 } else { dimension };
         match batch.get(at) {

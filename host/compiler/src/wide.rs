@@ -3,9 +3,9 @@
 //!
 //! Fusion limits a kernel to less than a quarter of the buffers that every target allows, unless a
 //! single instruction has more operands. Two kinds of kernels can have too many buffers: kernels of
-//! concatenates, and kernels of fusions that the program text contains. The compiler replaces a
-//! concatenate that has too many operands by a concatenate of concatenates. The compiler replaces a
-//! fusion whose kernel would have too many buffers by the instructions of the fusion.
+//! concatenates, and kernels of fusions that the program text contains. If a concatenate has too
+//! many operands, the compiler replaces it by a concatenate of concatenates. If the kernel of a
+//! fusion would have too many buffers, the compiler replaces the fusion by its instructions.
 
 use std::collections::HashSet;
 

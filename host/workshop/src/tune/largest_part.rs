@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fusebox_prediction::Times;
 
 /// The largest part of each contender's predicted time, as the name of this part. The key is the
-/// name of the contender. Cuts have no entry.
+/// name of the contender. The map has no entry for a cut.
 pub type LargestParts = BTreeMap<String, &'static str>;
 
 /// Returns the name of the largest part of a predicted time.

@@ -18,8 +18,8 @@ use super::ThreadNormalise;
 use super::properties::{ElementStorage, LEAST_TURNS, LayoutProperties};
 use crate::chain::kept_values::{KeptValue, element_bytes};
 
-/// Number of bytes that a thread should read concurrently to hide the latency of memory. The number
-/// applies if the maximum number of threads computes a row together.
+/// Number of bytes that a thread should read concurrently to hide the latency of memory. The
+/// emitter uses this number if as many threads as possible compute a row together.
 const BYTES_IN_FLIGHT: i64 = 32;
 
 /// Cost of combining the values of two threads of a warp. The unit is the time of one addition.

@@ -88,8 +88,8 @@ impl<T: Task> Engine<T> {
         self.lock().lanes[lane as usize].is_closed = true;
     }
 
-    /// Issues work to a lane, and returns the clock that contains this work. The issued work waits
-    /// for the work in the clock `after`, and for the earlier work of the lane.
+    /// Issues work to a lane, and returns the clock that contains this work. The issued work begins
+    /// after all work that the clock `after` contains, and after the earlier work of the lane.
     pub fn issue(&self, lane: u32, after: &Clock, task: T) -> Clock {
         let mut state = self.lock();
         while state.lanes[lane as usize].queue.len() >= LONGEST_QUEUE {
