@@ -3,10 +3,17 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::built;
 use crate::program::{Ran, Workplace};
+
+/// Sets the variables of a command that builds a crate. The library of the crate is not optimised,
+/// because the host compiles the kernels.
+fn building(command: &mut Command) -> &mut Command {
+    command.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/plugins"));
+    command.env("CARGO_NET_OFFLINE", "true").env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+}
 
 #[test]
 fn what_new_crates_begin_as_conforms() {
@@ -56,8 +63,8 @@ fn a_planted_race_is_found_on_the_software_driver() {
     let check = || {
         let driver = Path::new(env!("CARGO_BIN_EXE_fusebox")).with_file_name("deps").join("libsoftware_cuda.so");
         let mut command = place.command(&["check-emitter", "my-transpose", "--cases", "0", "--driver"]);
-        command.arg(driver).env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/plugins"));
-        Ran::from(command.env("CARGO_NET_OFFLINE", "true").output().unwrap())
+        building(command.arg(driver));
+        Ran::from(command.output().unwrap())
     };
     let right = check().succeeded();
     assert!(right.contains("run on the software driver") && right.ends_with("\nconforms\n"), "{right}");
@@ -89,8 +96,7 @@ fn a_crate_is_checked_again_when_it_is_saved() {
     };
     place.write("my-loop/src/lib.rs", declining("not today").as_bytes());
     let mut command = place.command(&["check-emitter", "my-loop", "--watch", "--cases", "0"]);
-    command.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/plugins"));
-    command.env("CARGO_NET_OFFLINE", "true");
+    building(&mut command);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut until = |words: &str| said.by_ref().map(Result::unwrap).find(|line| line.contains(words)).unwrap();
