@@ -5,7 +5,7 @@
 //! abi          types of the interface, entry of every function
 //! error        errors with the interface's codes           event        completion of an operation
 //! element      numbers of element types                    strides      copies between layouts
-//! device       memory and execution; the only user of the runtime
+//! device       memory of devices, and execution of programs
 //! messages     protobuf messages of options                options      options as text
 //! compiler     program + options -> executable             signature    parameters and outputs
 //! client       client, devices, memories                   topology     devices without a client
