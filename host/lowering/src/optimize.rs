@@ -18,8 +18,8 @@
 //! The second half of the pipeline vectorises loops and cleans up. If a function's innermost loops
 //! compute with vectors already, as in matrix products, a few passes replace the second half of the
 //! pipeline. These few passes produce the same code as the second half, and take a tenth of its
-//! time. If at least one innermost loop computes with vectors, the first half is shorter too: so the
-//! products and convolutions of `benches/small` compile in 0.9 of the time, and run as fast.
+//! time. If at least one innermost loop computes with vectors, the first half is shorter too: so
+//! the products and convolutions of `benches/small` compile in 0.9 of the time, and run as fast.
 //!
 //! For GPUs, lowering runs LLVM's own pipeline, into which LLVM's back ends for GPUs insert passes.
 
@@ -124,8 +124,8 @@ fn scalar() -> String {
 }
 
 /// Returns the passes before vectorisation for functions whose emitter has vectorised loops. The
-/// passes are those of [`scalar`] that simplify the computation of addresses and the loops that copy
-/// or fill memory.
+/// passes are those of [`scalar`] that simplify the computation of addresses and the loops that
+/// copy or fill memory.
 fn around_vectors() -> String {
     [
         "sroa<modify-cfg>,early-cse<memssa>,correlated-propagation",

@@ -12,13 +12,12 @@ use libc::{dl_iterate_phdr, dl_phdr_info};
 use memchr::memmem;
 
 use crate::answer::CPUID;
-use crate::signals::are_replaced;
 
 /// The two bytes of the instruction UD2, which raises SIGILL.
 const INVALID: [u8; 2] = [0x0f, 0x0b];
 
-/// Addresses of replaced instructions in ascending order. Earlier lists are leaked, because a
-/// handler in another thread may be about to read them.
+/// Addresses of replaced instructions in ascending order. Null if CPUID instructions can fault.
+/// Earlier lists are leaked, because a handler in another thread may be about to read them.
 static REPLACED: AtomicPtr<Vec<usize>> = AtomicPtr::new(null_mut());
 
 /// Whether the instruction at this address was replaced.
@@ -150,7 +149,8 @@ pub unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_voi
     let function: Option<Open> = unsafe { transmute(libc::dlsym(libc::RTLD_NEXT, c"dlopen".as_ptr())) };
     // SAFETY: the caller's promise.
     let library = function.map_or(null_mut(), |function| unsafe { function(file, flags) });
-    if are_replaced() && !library.is_null() && !replace_in_loaded_code() {
+    let are_replaced = !REPLACED.load(Ordering::Acquire).is_null();
+    if are_replaced && !library.is_null() && !replace_in_loaded_code() {
         eprintln!("without-avx512: CPUID instructions of an opened library cannot be replaced");
         std::process::exit(1);
     }

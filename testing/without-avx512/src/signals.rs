@@ -36,11 +36,6 @@ extern "C" fn start() {
     }
 }
 
-/// Whether CPUID instructions are replaced in the process.
-pub fn are_replaced() -> bool {
-    SIGNAL.load(Ordering::Acquire) == libc::SIGILL
-}
-
 extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes pointers to the signal's information and to the registers of the
     // thread. No other code uses them while the handler runs.

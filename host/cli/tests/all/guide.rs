@@ -37,8 +37,8 @@ fn every_step_of_the_guide_works() {
     for words in ["conforms", "my-loop 0.1.0", "result 0: f32[1000,300]", "B: 1 kernels by my-loop 0.1.0", summary] {
         assert!(said.contains(words), "no `{words}`:\n{said}");
     }
-    // The change that the guide describes must apply. The kernel must then be right, and have blocks
-    // of 64 elements. The template adds an empty block.
+    // The change that the guide describes must apply. The kernel must then be right, and have
+    // blocks of 64 elements. The template adds an empty block.
     let changed = std::fs::read_to_string(place.path("my-loop/src/lib.rs")).unwrap();
     assert!(changed.contains("ELEMENTS: i64 = 64;"), "the change that the guide makes has no place to be made in");
     let (before, few) = said.split_once("few.hlo on cpu").unwrap().1.split_once("few.hlo on cpu").unwrap();

@@ -1,5 +1,5 @@
-//! Finds out which innermost loops of an LLVM function hold vectors, and which ones LLVM might still
-//! vectorise.
+//! Finds out which innermost loops of an LLVM function hold vectors, and which ones LLVM might
+//! still vectorise.
 
 use std::collections::{HashMap, HashSet};
 
