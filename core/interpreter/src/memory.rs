@@ -21,9 +21,10 @@ pub(crate) fn ensure_for(instruction: &Instruction, operands: &[Value]) -> Outco
 }
 
 /// Upper bound of the memory that an operation holds at any one time, excluding its operands. The
-/// bound is `results` copies of the results plus `operands` copies of the operands. The numbers of
-/// copies are rounded up. With one copy too many, the interpreter refuses an operation that is
-/// possible; with one copy too few, the process aborts.
+/// bound is `results` copies of the results plus `operands` copies of the operands. [`ensure_for`]
+/// adds a copy of all operands if an operand has elements of four bits. The numbers of copies are
+/// rounded up. With one copy too many, the interpreter refuses an operation that is possible; with
+/// one copy too few, the process aborts.
 struct Copies {
     results: u64,
     operands: u64,

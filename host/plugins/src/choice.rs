@@ -19,11 +19,10 @@ use crate::spec::{Spec, Subject, Target};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     /// The fusions to which the choice applies. If the subject is a kind, the choice applies to the
-    /// fusions that an emitter of this kind would get without overrides. If no other emitter is of
-    /// this kind, the choice also applies to all other fusions that the chosen emitters accept. The
-    /// choice also applies to a fusion that meets two conditions: the chosen emitters accept the
-    /// fusion, and an emitter without heroes and anchors would get the fusion if there were no
-    /// overrides.
+    /// fusions that an emitter of this kind would get without overrides. In two cases, the choice
+    /// also applies to all other fusions that a chosen emitter of this kind accepts: if no other
+    /// emitter is of this kind; and if a chosen emitter has heroes or anchors, but the emitter that
+    /// would get the fusion without overrides has none.
     pub subject: Subject,
     /// Indices of the chosen emitters in the registry. The list has several indices if a library
     /// offers several emitters of the kind.

@@ -168,13 +168,16 @@ pub fn select_known(
     Ok(Selection { order, in_charge, declined, kind, records })
 }
 
-/// Returns the number of the last override that applies to a fusion of this kind. To a fusion that
-/// no emitter accepts, an override applies if the override's subject is the kind of one of the
-/// override's own emitters. If no other emitter is of the override's kind, the override also
-/// applies to every fusion that its emitters accept. If the emitter with the best prediction has no
-/// heroes and anchors, an override whose emitters have heroes or anchors applies to every fusion
-/// that its emitters accept. An emitter without heroes and anchors is meant only for fusions that
-/// no other emitter wants.
+/// Returns the number of the last override that applies to a fusion.
+///
+/// * An override applies to the fusions of its subject.
+/// * If the fusion is of no override's subject, an override applies if one of its emitters accepts
+///   the fusion and is of the override's kind, in two cases. In the first case, no emitter outside
+///   of the override is of the override's kind. In the second case, the emitter with the best
+///   prediction has no heroes and anchors, and one of the override's emitters has. An emitter
+///   without heroes and anchors is meant only for fusions that no other emitter wants.
+/// * If no emitter accepts the fusion (`kind` is `None`), an override whose subject is a kind
+///   applies if one of its emitters is of this kind.
 fn override_for(
     fusion: &Fusion,
     kind: Option<&KernelKind>,
