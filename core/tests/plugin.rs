@@ -36,6 +36,9 @@ fn fusion() -> Fusion {
 
 struct Echo;
 
+/// Beginning of the message about the panic of `Echo`.
+const NO_KERNEL: &str = "no kernel (at ";
+
 impl Emitter for Echo {
     fn descriptor(&self) -> Descriptor {
         Descriptor { kind: KernelKind("loop".into()), name: "echo".into(), version: "1.2.3".into() }
@@ -152,7 +155,7 @@ fn answers_and_failures() {
     assert_eq!(failure(&question(Question::Plan)), (Fault::Refused, "no plan".into()));
     let (fault, message) = failure(&question(Question::Emit));
     assert_eq!(fault, Fault::Panicked);
-    assert!(message.starts_with("no kernel (at ") && message.contains("plugin.rs:"), "{message}");
+    assert!(message.starts_with(NO_KERNEL) && message.contains("plugin.rs:"), "{message}");
     let cases = [
         (Request { question: 99, ..question(Question::Plan) }, "the plugin does not know this question"),
         (Request { emitter: 1, ..question(Question::Plan) }, "there is no emitter 1"),
@@ -177,7 +180,9 @@ proptest! {
         request[at] = value;
         let response = Response::decode(&*serve(|| vec![Box::new(Echo)], &request)).unwrap();
         if let Some(failure) = response.failure {
-            prop_assert_ne!(failure.fault(), Fault::Panicked, "{}", failure.message);
+            // The changed byte may ask `Echo` for a kernel, which panics as it should.
+            let is_of_echo = failure.message.starts_with(NO_KERNEL);
+            prop_assert!(is_of_echo || failure.fault() != Fault::Panicked, "{}", failure.message);
         }
     }
 }
