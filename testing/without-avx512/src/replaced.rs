@@ -29,7 +29,7 @@ pub fn is_replaced(at: usize) -> bool {
 
 /// Objects of the dynamic loader.
 struct Loaded {
-    /// How many objects the loader has removed.
+    /// Number of objects that the loader has removed so far.
     removed: u64,
     /// The code of the objects.
     code: Vec<&'static [u8]>,
