@@ -18,8 +18,8 @@
 //! The second half of the pipeline vectorises loops and cleans up. If a function's innermost loops
 //! compute with vectors already, as in matrix products, a few passes replace the second half of the
 //! pipeline. These few passes produce the same code as the second half, and take a tenth of its
-//! time. If at least one innermost loop computes with vectors, the first half is shorter too: so
-//! the products and convolutions of `benches/small` compile in 0.9 of the time, and run as fast.
+//! time. If each function of a module has such an innermost loop, the first half is shorter too:
+//! so the products and convolutions of `benches/small` compile in 0.9 of the time, and run as fast.
 //!
 //! For GPUs, lowering runs LLVM's own pipeline, into which LLVM's back ends for GPUs insert passes.
 
@@ -61,9 +61,9 @@ pub(crate) struct Passes {
 /// half.
 #[derive(Clone, Debug)]
 pub(crate) struct FunctionPasses {
-    /// First half, if no innermost loop computes with vectors.
+    /// First half, unless `around_vectors` runs.
     pub(crate) scalar: String,
-    /// First half, if an innermost loop computes with vectors.
+    /// First half, if an innermost loop of each function of the module computes with vectors.
     pub(crate) around_vectors: String,
     /// Second half, if LLVM may vectorise a loop: vectorisation and the passes that clean up after
     /// it.

@@ -257,9 +257,11 @@ fn generate(
 fn optimised(module: &Module, machine: &Machine, passes: &Passes) -> Result<(), String> {
     machine.optimize(module, &passes.first)?;
     if let Some(FunctionPasses { scalar, around_vectors, vectorising, vectorised }) = &passes.of_functions {
+        // One run over the module: each run over a function would set up LLVM's analyses again.
+        let hold_vectors = module.functions().all(|function| VectorLoops::of(function) != VectorLoops::None);
+        let first = if hold_vectors { around_vectors } else { scalar };
+        machine.optimize(module, &format!("function({first})"))?;
         for function in module.functions() {
-            let first = if VectorLoops::of(function) == VectorLoops::None { scalar } else { around_vectors };
-            machine.optimize_function(module, function, first)?;
             let second = if VectorLoops::of(function) == VectorLoops::All { vectorised } else { vectorising };
             machine.optimize_function(module, function, second)?;
         }
