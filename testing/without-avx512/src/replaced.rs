@@ -2,7 +2,8 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::transmute;
-use std::ptr::{self, null_mut};
+use std::ops::Range;
+use std::ptr::null_mut;
 use std::slice;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -31,30 +32,24 @@ pub fn is_replaced(at: usize) -> bool {
 struct Loaded {
     /// Number of objects that the loader has removed so far.
     removed: u64,
-    /// The code of the objects.
-    code: Vec<&'static [u8]>,
+    /// Addresses of the code of the objects.
+    code: Vec<Range<usize>>,
+    /// Addresses of the CPUID instructions in code that `CHANGED` lacks.
+    found: Vec<usize>,
 }
 
 /// The objects at the last call of [`replace_in_loaded_code`].
-static CHANGED: Mutex<Loaded> = Mutex::new(Loaded { removed: 0, code: Vec::new() });
+static CHANGED: Mutex<Loaded> = Mutex::new(Loaded { removed: 0, code: Vec::new(), found: Vec::new() });
 
 /// Replaces the CPUID instructions of the program and of all its libraries except this one.
 /// Returns false if the system refuses to let code be changed.
 pub fn replace_in_loaded_code() -> bool {
-    let mut loaded = Loaded { removed: 0, code: Vec::new() };
-    // SAFETY: `collect` has the type that the function requires, and its argument is a `Loaded`.
-    unsafe { dl_iterate_phdr(Some(collect), (&raw mut loaded).cast()) };
     let mut changed = CHANGED.lock().unwrap_or_else(PoisonError::into_inner);
-    // A new object may lie where a removed one was.
-    if changed.removed != loaded.removed {
-        changed.code.clear();
-    }
-    let own = replace_in_loaded_code as *const u8;
-    let new: Vec<usize> = (loaded.code.iter())
-        .filter(|code| !changed.code.iter().any(|changed| ptr::eq(*changed, **code)))
-        .filter(|code| !code.as_ptr_range().contains(&own))
-        .flat_map(|code| instructions(code).map(|at| code.as_ptr() as usize + at))
-        .collect();
+    let mut now = (Loaded { removed: 0, code: Vec::new(), found: Vec::new() }, &*changed);
+    // SAFETY: `collect` has the type that the function requires, and its argument is this pair.
+    unsafe { dl_iterate_phdr(Some(collect), (&raw mut now).cast()) };
+    let mut loaded = now.0;
+    let new = std::mem::take(&mut loaded.found);
     *changed = loaded;
     // SAFETY: lists are never freed.
     let earlier = unsafe { REPLACED.load(Ordering::Acquire).as_ref() };
@@ -65,13 +60,14 @@ pub fn replace_in_loaded_code() -> bool {
     new.into_iter().all(replace)
 }
 
-/// Collects the code of one object in a [`Loaded`].
+/// Collects the code of one object, and its CPUID instructions. The loader removes no object during
+/// the call.
 ///
 /// # Safety
 /// The arguments are those of a callback of `dl_iterate_phdr`.
-unsafe extern "C" fn collect(object: *mut dl_phdr_info, _size: usize, loaded: *mut c_void) -> c_int {
-    // SAFETY: the loader passes an object, and the caller its `Loaded`.
-    let (object, loaded) = unsafe { (&*object, &mut *loaded.cast::<Loaded>()) };
+unsafe extern "C" fn collect(object: *mut dl_phdr_info, _size: usize, pair: *mut c_void) -> c_int {
+    // SAFETY: the loader passes an object, and the caller its pair.
+    let (object, (loaded, changed)) = unsafe { (&*object, &mut *pair.cast::<(Loaded, &Loaded)>()) };
     loaded.removed = object.dlpi_subs;
     // SAFETY: the name is null or a string.
     let name = if object.dlpi_name.is_null() { c"" } else { unsafe { CStr::from_ptr(object.dlpi_name) } };
@@ -83,10 +79,16 @@ unsafe extern "C" fn collect(object: *mut dl_phdr_info, _size: usize, loaded: *m
     for header in unsafe { slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into()) } {
         let is_code = header.p_flags & (libc::PF_X | libc::PF_R) == libc::PF_X | libc::PF_R;
         if header.p_type == libc::PT_LOAD && is_code {
-            let start = (object.dlpi_addr + header.p_vaddr) as *const u8;
-            // SAFETY: the loader has mapped this readable part of the file. It is read before the
-            // next object can be removed.
-            loaded.code.push(unsafe { slice::from_raw_parts(start, header.p_filesz as usize) });
+            let start = (object.dlpi_addr + header.p_vaddr) as usize;
+            let code = start..start + header.p_filesz as usize;
+            // A new object may lie where a removed one was.
+            let is_new = changed.removed != loaded.removed || !changed.code.contains(&code);
+            if is_new && !code.contains(&(collect as *const () as usize)) {
+                // SAFETY: the loader has mapped this readable part of the file.
+                let bytes = unsafe { slice::from_raw_parts(start as *const u8, code.len()) };
+                loaded.found.extend(instructions(bytes).map(|at| start + at));
+            }
+            loaded.code.push(code);
         }
     }
     0
