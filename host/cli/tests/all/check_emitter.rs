@@ -3,17 +3,10 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::built;
-use crate::program::{Ran, Workplace};
-
-/// Sets the variables of a command that builds a crate. The library of the crate is not optimised,
-/// because the host compiles the kernels.
-fn building(command: &mut Command) -> &mut Command {
-    command.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/plugins"));
-    command.env("CARGO_NET_OFFLINE", "true").env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
-}
+use crate::program::{Ran, Workplace, building};
 
 #[test]
 fn what_new_crates_begin_as_conforms() {
@@ -63,8 +56,7 @@ fn a_planted_race_is_found_on_the_software_driver() {
     let check = || {
         let driver = Path::new(env!("CARGO_BIN_EXE_fusebox")).with_file_name("deps").join("libsoftware_cuda.so");
         let mut command = place.command(&["check-emitter", "my-transpose", "--cases", "0", "--driver"]);
-        building(command.arg(driver));
-        Ran::from(command.output().unwrap())
+        Ran::from(building(command.arg(driver)).output().unwrap())
     };
     let right = check().succeeded();
     assert!(right.contains("run on the software driver") && right.ends_with("\nconforms\n"), "{right}");

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::Workplace;
+use crate::program::{Workplace, building};
 
 #[test]
 fn every_step_of_the_guide_works() {
@@ -27,10 +27,7 @@ fn every_step_of_the_guide_works() {
     shell.args(["-euc", &script]).current_dir(place.folder()).env_remove("FUSEBOX_EMITTER_PATH");
     shell.env("XDG_CACHE_HOME", place.path("cache"));
     shell.env_remove("FUSEBOX").env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
-    shell.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/plugins")).env("CARGO_NET_OFFLINE", "true");
-    // The host compiles the kernels, so the library need not be optimised.
-    shell.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
-    let output = shell.output().unwrap();
+    let output = building(&mut shell).output().unwrap();
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(output.status.success(), "{said}");
     let summary = "\nbenches/large.hlo  warm";

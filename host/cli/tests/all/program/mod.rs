@@ -7,6 +7,13 @@ use std::process::{Command, Output, Stdio};
 
 use std::io::Write;
 
+/// Sets the variables of a command that builds crates. All tests build into one folder. The
+/// libraries are not optimised, because the host compiles the kernels.
+pub fn building(command: &mut Command) -> &mut Command {
+    command.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/plugins"));
+    command.env("CARGO_NET_OFFLINE", "true").env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+}
+
 /// A folder with files, in which the program runs.
 pub struct Workplace {
     folder: tempfile::TempDir,
