@@ -1,8 +1,9 @@
 //! Computes matrix products with the crate `gemm`. The contraction emitters are measured against
 //! this routine.
 //!
-//! The result is split into bands, which are adjacent rows or adjacent columns. The number of bands
-//! depends only on the shapes. Each band is computed on one thread, by one call of the crate.
+//! The result is split into bands, which are adjacent rows or adjacent columns. Each band is
+//! computed on one thread, by one call of the crate. The bits of a result do not depend on the
+//! number of threads (see [`BandSplit`]).
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -18,12 +19,15 @@ use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, el
 /// Minimum number of multiplications per band. For a smaller band, starting a thread costs more
 /// time than the thread saves.
 const LEAST_PRODUCTS: usize = 1 << 19;
-/// Approximate maximum number of bands over all batches. All bands of a batch read one of the
-/// operands completely, and each band packs this operand again.
+/// Approximate maximum number of bands over all batches, unless there are more threads. All bands
+/// of a batch read one of the operands completely, and each band packs this operand again.
 const MOST_BANDS: usize = 8;
 /// Granularity of a band: its number of rows or columns is a multiple of this number, so that the
-/// band fills whole vectors.
+/// band fills whole vectors. Only the last band of a batch may have up to `LINES - 1` more.
 const LINES: usize = 16;
+/// Largest number of rows and of columns for which the crate determines the lengths of its partial
+/// sums in another way.
+const SMALL: usize = 64;
 
 /// Strides of an operand's matrix within one batch, in elements.
 #[derive(Clone, Copy, Debug)]
@@ -84,36 +88,55 @@ elements! {
 #[derive(Debug)]
 struct Gemm<T> {
     product: Product,
-    cut: BandSplit,
     element: PhantomData<T>,
 }
 
-/// The split of the result into bands: the number of rows or columns per band. The last band may
-/// have fewer rows or columns.
+/// The split of each batch's result into bands.
+///
+/// The crate's algorithm for a band depends on the size of the band, and different algorithms add
+/// in a different order. So the number of bands depends on the number of threads only if each
+/// possible band has at least [`LINES`] lines of more than [`SMALL`] elements: for all such bands,
+/// the crate uses the same algorithm and the same order.
 #[derive(Clone, Copy, Debug)]
-enum BandSplit {
-    Rows(usize),
-    Columns(usize),
+struct BandSplit {
+    /// Whether a band consists of columns.
+    columns: bool,
+    /// Number of rows or columns that are distributed among the bands.
+    lines: usize,
+    bands: usize,
 }
 
 impl BandSplit {
     /// Splits the columns if they outnumber the rows, else the rows. Each band packs the whole
     /// operand of the side that is not split, so this operand should be the smaller one.
-    fn of(product: &Product) -> BandSplit {
+    fn of(product: &Product, threads: usize) -> BandSplit {
         let Product { rows, steps, columns, .. } = *product;
         let products = rows.saturating_mul(columns).saturating_mul(steps);
+        let (lines, others) = (rows.max(columns), rows.min(columns));
+        let most = match threads {
+            _ if others <= SMALL => MOST_BANDS,
+            1 => 1,
+            // If a thread is interrupted, the others compute its second band.
+            _ => (2 * threads).min(MOST_BANDS).max(threads),
+        };
         // Threads always compute different batches concurrently. If there are many batches, fewer
         // bands per batch suffice.
         let batches = product.batch.iter().map(|(size, _)| *size).fold(1, usize::saturating_mul);
-        let bands = (products / LEAST_PRODUCTS).clamp(1, MOST_BANDS.div_ceil(batches.max(1)));
-        let band = |lines: usize| lines.div_ceil(bands).next_multiple_of(LINES).max(1);
-        if columns > rows { BandSplit::Columns(band(columns)) } else { BandSplit::Rows(band(rows)) }
+        let most = most.div_ceil(batches.max(1)).min(lines / LINES).max(1);
+        BandSplit { columns: columns > rows, lines, bands: (products / LEAST_PRODUCTS).clamp(1, most) }
+    }
+
+    /// Returns the number of rows or columns of each band.
+    fn counts(self) -> impl Iterator<Item = usize> {
+        let whole = self.lines / LINES;
+        let end = move |band: usize| if band == self.bands { self.lines } else { whole * band / self.bands * LINES };
+        (0..self.bands).map(move |band| end(band + 1) - end(band))
     }
 }
 
 impl<T> Gemm<T> {
     fn of(product: Product) -> Box<Self> {
-        Box::new(Gemm { cut: BandSplit::of(&product), product, element: PhantomData })
+        Box::new(Gemm { product, element: PhantomData })
     }
 }
 
@@ -267,23 +290,22 @@ struct Band<'r, T> {
 
 /// Splits the result of one batch into bands. `begin` holds, for each operand, the index of the
 /// first element of the batch.
-fn bands<T>(mut rest: MatMut<'_, T>, begin: [usize; 2], cut: BandSplit) -> Vec<Band<'_, T>> {
-    let (mut bands, mut row, mut column) = (Vec::new(), 0, 0);
-    while rest.nrows() > 0 && rest.ncols() > 0 {
-        let (rows, columns) = (rest.nrows(), rest.ncols());
-        let (results, others) = match cut {
-            BandSplit::Rows(count) => rest.split_at_row_mut(count.min(rows)),
-            BandSplit::Columns(count) => rest.split_at_col_mut(count.min(columns)),
-        };
+fn bands<T>(mut rest: MatMut<'_, T>, begin: [usize; 2], split: BandSplit) -> Vec<Band<'_, T>> {
+    let (mut row, mut column) = (0, 0);
+    let band = |count: usize| {
+        let whole = std::mem::replace(&mut rest, MatMut::from_row_major_slice_mut(&mut [], 0, 0));
+        let (results, others) =
+            if split.columns { whole.split_at_col_mut(count) } else { whole.split_at_row_mut(count) };
         rest = others;
-        let (rows, columns) = (results.nrows(), results.ncols());
-        bands.push(Band { begin, row, column, results });
-        match cut {
-            BandSplit::Rows(_) => row += rows,
-            BandSplit::Columns(_) => column += columns,
+        let band = Band { begin, row, column, results };
+        if split.columns {
+            column += count
+        } else {
+            row += count
         }
-    }
-    bands
+        band
+    };
+    split.counts().map(band).collect()
 }
 
 impl<T: Element + 'static> Routine for Gemm<T> {
@@ -310,9 +332,10 @@ impl<T: Element + 'static> Routine for Gemm<T> {
         if last_left >= left.len() || last_right >= right.len() {
             return Err(RoutineError::Buffer);
         }
+        let split = BandSplit::of(form, context.workers.threads());
         let bands = result.chunks_mut(size).enumerate().flat_map(|(number, of_batch)| {
             let results = MatMut::from_row_major_slice_mut(of_batch, form.rows, form.columns);
-            bands(results, form.begin(number), self.cut)
+            bands(results, form.begin(number), split)
         });
         for_each(context.workers, bands.collect(), |band| form.multiply(left, right, band));
         Ok(())

@@ -4,6 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 /// A set of threads that executes the parts of a routine's work.
 pub trait Workers: Sync {
+    /// Returns the largest number of parts that are executed concurrently.
+    fn threads(&self) -> usize;
+
     /// Calls `task` once with each number in `0..parts`, in any order and possibly concurrently.
     /// Returns after the last call has returned.
     fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync));
@@ -14,6 +17,10 @@ pub trait Workers: Sync {
 pub struct CallingThread;
 
 impl Workers for CallingThread {
+    fn threads(&self) -> usize {
+        1
+    }
+
     fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         (0..parts).for_each(task);
     }

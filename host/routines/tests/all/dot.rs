@@ -1,9 +1,9 @@
 //! Compares products of matrices with those of the interpreter.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
-use fusebox_routines::routine_for;
+use fusebox_routines::{Workers, routine_for};
 
-use crate::support::{check_with_interpreter, module};
+use crate::support::{Random, Threads, check_with_interpreter, module, results};
 
 fn filled(element: ElementType, count: usize) -> Vec<u8> {
     let number = |i: usize| (i * 7919 % 13) as f64 - 6.0;
@@ -57,6 +57,30 @@ fn bands_of_rows_and_of_columns_are_shared_out() {
         let result = [rows, columns];
         check(F32, &[rows, 90], &[90, columns], &result, "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
         check(F64, &[90, rows], &[columns, 90], &result, "lhs_contracting_dims={0}, rhs_contracting_dims={1}");
+    }
+}
+
+/// Sums of fractions depend on the order of the additions, so other algorithms for other bands would
+/// change bits.
+#[test]
+fn the_number_of_threads_does_not_change_bits() {
+    let by: [&dyn Workers; 5] = [&Threads(1), &Threads(2), &Threads(3), &Threads(7), &Threads(16)];
+    let mut random = Random::new(7);
+    for element in [ElementType::F32, ElementType::F64, ElementType::C64, ElementType::C128] {
+        for [rows, steps, columns] in [[273, 601, 129], [65, 700, 530], [300, 520, 64], [40, 530, 1000]] {
+            let module = module(&format!(
+                "ENTRY e {{\n  a = {element}[{rows},{steps}] parameter(0)\n  b = {element}[{columns},{steps}] parameter(1)\n  \
+                 ROOT r = {element}[{rows},{columns}] dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}\n}}\n"
+            ));
+            let part = FloatFormat::of(element.real_part()).unwrap();
+            let mut operand = |count: usize| -> Vec<u8> {
+                let parts = count * element.byte_size() / element.real_part().byte_size();
+                let number = |_| part.encode(random.unit() - 0.5).to_le_bytes();
+                (0..parts).map(number).flat_map(|bytes| bytes[..element.real_part().byte_size()].to_vec()).collect()
+            };
+            let (left, right) = (operand(rows * steps), operand(columns * steps));
+            results(&module, &[&left, &right], &by);
+        }
     }
 }
 

@@ -265,6 +265,10 @@ impl Pool {
 /// Executes the parts of a routine's work on all threads of the pool. Subnormal numbers are flushed
 /// to zero, as in kernels.
 impl Workers for Pool {
+    fn threads(&self) -> usize {
+        Pool::threads(self) as usize
+    }
+
     fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         self.run(parts as u64, &|parts| subnormals::flushed(|| parts.for_each(|part| task(part as usize))));
     }
@@ -274,6 +278,10 @@ impl Workers for Pool {
 pub struct WithSubnormals<'a>(pub &'a Pool);
 
 impl Workers for WithSubnormals<'_> {
+    fn threads(&self) -> usize {
+        Workers::threads(self.0)
+    }
+
     fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         self.0.run(parts as u64, &|parts| parts.for_each(|part| task(part as usize)));
     }

@@ -54,6 +54,10 @@ fn lines_are_sorted_by_all_digits_of_their_keys() {
 struct CountsParts(AtomicUsize);
 
 impl Workers for CountsParts {
+    fn threads(&self) -> usize {
+        2
+    }
+
     fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         self.0.fetch_max(parts, Ordering::Relaxed);
         Threads(2).run_parts(parts, task);

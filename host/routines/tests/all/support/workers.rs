@@ -10,6 +10,10 @@ pub const WORKERS: [&dyn Workers; 3] = [&Threads(1), &Backwards, &Threads(2)];
 pub struct Threads(pub usize);
 
 impl Workers for Threads {
+    fn threads(&self) -> usize {
+        self.0
+    }
+
     fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         if self.0 <= 1 {
             return (0..parts).for_each(task);
@@ -26,6 +30,10 @@ impl Workers for Threads {
 struct Backwards;
 
 impl Workers for Backwards {
+    fn threads(&self) -> usize {
+        1
+    }
+
     fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         (0..parts).rev().for_each(task);
     }
