@@ -43,6 +43,9 @@ fn blocks() {
         ("64,512,256", "1", "64,256", 32),
         ("1000,100", "0", "100", 1),
         ("4096,5", "0", "5", 1),
+        // Arrays that the caches may hold are reduced in narrower tiles than larger arrays.
+        ("100,65536", "0", "65536", 32),
+        ("1000,65536", "0", "65536", 8),
     ];
     for (dims, reduced, kept, blocks) in cases {
         let fusion = sum(dims, reduced, kept);
