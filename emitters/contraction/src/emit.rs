@@ -22,7 +22,7 @@ use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 use crate::amx::{self, PackedTiles};
 use crate::micro::{MicroKernel, TILE_LINES};
 use crate::multiply::{LeftElements, ProductFactors, RightRows, multiply};
-use crate::pack::{OperandRange, PackSource, each, half_row};
+use crate::pack::{OperandRange, PackSource, each, half_row, is_parameter};
 use crate::problem::ProductProblem;
 use crate::results::{ResultEpilogues, sums_before, with_kept_after_first};
 use crate::tiles::{LeftForm, TileSizes};
@@ -104,7 +104,9 @@ pub fn emit(fusion: &Fusion, problem: &ProductProblem, tiles: &TileSizes) -> Res
         let lines = [problem.sizes.rows, problem.sizes.columns][side];
         let (grain, factor) = (tiles.grain(side == 1), tiles.micro.factors[side]);
         let is_offset = tiles.micro.is_offset && side == 0;
-        PackSource { operand, function: kernel.values(&[operand.instruction]), lines, factor, is_offset, grain }
+        let is_parameter = is_parameter(fusion, operand.instruction);
+        let function = kernel.values(&[operand.instruction]);
+        PackSource { operand, function, is_parameter, lines, factor, is_offset, grain }
     });
     let results = ResultEpilogues::new(&mut kernel, &problem.roots, problem.dot, [problem.sum, problem.result]);
     let in_place = right.operand.rows_of.filter(|_| tiles.is_unpacked).map(|number| kernel.parameters()[number]);

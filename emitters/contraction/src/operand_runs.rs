@@ -43,6 +43,13 @@ pub struct PositionStep {
     pub after: i64,
 }
 
+impl BoundsCondition {
+    /// Whether some positions of a run lie between elements of a dilated operand.
+    pub fn has_holes_along_run(&self) -> bool {
+        self.dilation > 1 && self.along.is_some()
+    }
+}
+
 impl OperandRuns {
     /// Returns the map from `(batch, line, step)` to the operand's index, constrained to elements
     /// inside the operand.

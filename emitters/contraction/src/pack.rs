@@ -4,7 +4,8 @@
 //! in registers.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Subgraph, Value};
-use fusebox_core::hlo::ElementType;
+use fusebox_core::emitter::Fusion;
+use fusebox_core::hlo::{ElementType, InstrId, Op};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::convert::convert;
@@ -16,6 +17,8 @@ use crate::tiles::TileSizes;
 pub struct PackSource<'a> {
     pub operand: &'a Operand,
     pub function: Subgraph,
+    /// Whether the elements are in memory, so that the kernel reads them without computation.
+    pub is_parameter: bool,
     /// Number of lines.
     pub lines: i64,
     /// Type to which the elements are converted.
@@ -36,7 +39,18 @@ pub struct OperandRange {
     pub steps: Value,
 }
 
+/// Whether an instruction of a fusion is a parameter.
+pub fn is_parameter(fusion: &Fusion, instruction: InstrId) -> bool {
+    matches!(fusion.computation().instruction(instruction).op, Op::Parameter { .. })
+}
+
 impl PackSource<'_> {
+    /// Whether packed elements have the same bytes as the operand's elements.
+    pub fn keeps_bytes(&self) -> bool {
+        let is_converted = self.operand.element != self.factor || self.operand.element.is_complex();
+        self.is_parameter && !is_converted && !self.is_offset
+    }
+
     /// Returns the element at `(batch, line, step)`.
     pub fn element(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
         self.element_at(b, &self.operand.at, &point)

@@ -147,6 +147,12 @@ impl PackSource<'_> {
                 })[0]
             };
             let tensor = one_by_one(b, begin, low, false, tensor);
+            if runs.are_steps && self.keeps_bytes() && !runs.conditions.iter().any(BoundsCondition::has_holes_along_run)
+            {
+                // Lowering turns the loop into one copy of memory.
+                let tensor = one_by_one(b, low, high, true, tensor);
+                return one_by_one(b, high, end, false, tensor);
+            }
             let together = b.index(TOGETHER);
             let last = b.subi(high, together);
             let is_long = b.cmpi(IntPredicate::Sge, last, low);
@@ -263,7 +269,7 @@ impl PackSource<'_> {
     /// between dilated elements.
     fn element_of_run(&self, b: &mut FunctionBuilder, runs: &OperandRuns, point: &[Value]) -> Value {
         let mut element = self.element_at(b, &runs.at, point);
-        for condition in runs.conditions.iter().filter(|it| it.dilation > 1 && it.along.is_some()) {
+        for condition in runs.conditions.iter().filter(|it| it.has_holes_along_run()) {
             let place = b.apply_indexing(&condition.place, point)[0];
             let is_element = self.is_element(b, condition, place);
             let nothing = self.nothing(b);

@@ -36,6 +36,8 @@ sink-common-insts;speculate-blocks;simplify-cond-branch>";
 /// addition of a sum waits for the preceding addition.
 const SHORT_LOOPS: &str = "loop-unroll<O3;full-unroll-max=4;no-partial;no-peeling;no-profile-peeling;no-runtime;\
 no-upperbound>";
+/// Replaces loops that copy or fill memory by single operations.
+const SCALAR_LOOPS: &str = "loop(loop-idiom,loop-deletion)";
 const COMBINE: &str = "instcombine<max-iterations=1;no-verify-fixpoint>";
 
 /// Pipeline for functions whose innermost loops all compute with vectors already. The pipeline
@@ -63,8 +65,10 @@ pub(crate) struct Passes {
 pub(crate) struct FunctionPasses {
     /// First half, unless `around_vectors` runs.
     pub(crate) scalar: String,
-    /// First half, if an innermost loop of each function of the module computes with vectors.
+    /// First half, if some innermost loops of each function of the module compute with vectors.
     pub(crate) around_vectors: String,
+    /// First half, if all innermost loops of the module compute with vectors.
+    pub(crate) between_vectors: String,
     /// Second half, if LLVM may vectorise a loop: vectorisation and the passes that clean up after
     /// it.
     pub(crate) vectorising: String,
@@ -85,7 +89,8 @@ pub(crate) fn on_host() -> Passes {
         first: "always-inline,cgscc(inline)".into(),
         of_functions: Some(FunctionPasses {
             scalar: scalar(),
-            around_vectors: around_vectors(),
+            around_vectors: around_vectors(SCALAR_LOOPS),
+            between_vectors: around_vectors(""),
             vectorising: vectorising(),
             vectorised: VECTORISED.into(),
         }),
@@ -112,7 +117,7 @@ fn scalar() -> String {
          licm<allowspeculation>,simple-loop-unswitch<trivial>)",
         BLOCKS,
         COMBINE,
-        "loop(loop-idiom,loop-deletion)",
+        SCALAR_LOOPS,
         // Removes repeated reads, reads of values just written, and writes that no operation reads.
         "sroa<modify-cfg>,gvn<>",
         COMBINE,
@@ -124,23 +129,22 @@ fn scalar() -> String {
 }
 
 /// Returns the passes before vectorisation for functions whose emitter has vectorised loops. The
-/// passes are those of [`scalar`] that simplify the computation of addresses and the loops that
-/// copy or fill memory.
-fn around_vectors() -> String {
-    [
+/// passes are those of [`scalar`] that simplify the computation of addresses, and `on_loops`.
+fn around_vectors(on_loops: &str) -> String {
+    let passes = [
         "sroa<modify-cfg>,early-cse<memssa>,correlated-propagation",
         BLOCKS,
         COMBINE,
         "reassociate",
         "loop(loop-rotate<header-duplication>)",
         "loop-mssa(loop-instsimplify,loop-simplifycfg,licm<allowspeculation>,simple-loop-unswitch<trivial>)",
-        "loop(loop-idiom,loop-deletion)",
+        on_loops,
         "gvn<>",
         COMBINE,
         "dse",
         LATE_BLOCKS,
-    ]
-    .join(",")
+    ];
+    passes.into_iter().filter(|passes| !passes.is_empty()).collect::<Vec<_>>().join(",")
 }
 
 /// Returns the passes for functions that may have loops to vectorise.

@@ -256,10 +256,15 @@ fn generate(
 /// Runs LLVM's passes. Returns LLVM's message as the error.
 fn optimised(module: &Module, machine: &Machine, passes: &Passes) -> Result<(), String> {
     machine.optimize(module, &passes.first)?;
-    if let Some(FunctionPasses { scalar, around_vectors, vectorising, vectorised }) = &passes.of_functions {
+    if let Some(FunctionPasses { scalar, around_vectors, between_vectors, vectorising, vectorised }) =
+        &passes.of_functions
+    {
         // One run over the module: each run over a function would set up LLVM's analyses again.
-        let hold_vectors = module.functions().all(|function| VectorLoops::of(function) != VectorLoops::None);
-        let first = if hold_vectors { around_vectors } else { scalar };
+        let first = match module.functions().map(VectorLoops::of).min() {
+            Some(VectorLoops::All) => between_vectors,
+            Some(VectorLoops::Some) => around_vectors,
+            Some(VectorLoops::None) | None => scalar,
+        };
         machine.optimize(module, &format!("function({first})"))?;
         for function in module.functions() {
             let second = if VectorLoops::of(function) == VectorLoops::All { vectorised } else { vectorising };

@@ -20,7 +20,7 @@ use super::sizes::DepthwiseSizes;
 use crate::chain::ChainProducts;
 use crate::emit::filled;
 use crate::multiply::add_product;
-use crate::pack::{OperandRange, PackSource};
+use crate::pack::{OperandRange, PackSource, is_parameter};
 use crate::results::{ResultEpilogues, sums_before, with_kept};
 
 /// The problem, the chosen sizes, and the functions that the kernel calls.
@@ -69,6 +69,7 @@ pub fn emit(fusion: &Fusion, problem: &DepthwiseProblem, sizes: &DepthwiseSizes)
         input: PackSource {
             operand: &input,
             function: values,
+            is_parameter: is_parameter(fusion, problem.operands[0]),
             lines: sizes.count(),
             factor,
             is_offset: false,
@@ -77,6 +78,7 @@ pub fn emit(fusion: &Fusion, problem: &DepthwiseProblem, sizes: &DepthwiseSizes)
         kernel: PackSource {
             operand: &problem.kernel,
             function: weights,
+            is_parameter: is_parameter(fusion, problem.operands[1]),
             lines: problem.features(),
             factor,
             is_offset: false,

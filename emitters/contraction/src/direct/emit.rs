@@ -23,7 +23,7 @@ use super::sizes::DirectSizes;
 use crate::chain::ChainProducts;
 use crate::emit::filled;
 use crate::multiply::add_product;
-use crate::pack::{OperandRange, PackSource, each};
+use crate::pack::{OperandRange, PackSource, each, is_parameter};
 use crate::results::{ResultEpilogues, sums_before, with_kept};
 
 /// The problem, the chosen sizes, the functions that the kernel calls, and index maps.
@@ -88,6 +88,7 @@ pub fn emit(fusion: &Fusion, problem: &DirectProblem, sizes: &DirectSizes) -> Re
         input: PackSource {
             operand: &input,
             function: values,
+            is_parameter: is_parameter(fusion, problem.input),
             lines: problem.rows(),
             factor,
             is_offset: false,
@@ -96,6 +97,7 @@ pub fn emit(fusion: &Fusion, problem: &DirectProblem, sizes: &DirectSizes) -> Re
         kernel: PackSource {
             operand: &problem.kernel,
             function: weights,
+            is_parameter: is_parameter(fusion, problem.kernel.instruction),
             lines: problem.features(),
             factor,
             is_offset: false,

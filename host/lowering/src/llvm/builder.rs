@@ -112,6 +112,17 @@ impl Module {
         }
     }
 
+    /// Copies `bytes` bytes between places that do not overlap. A place is a pointer with its
+    /// alignment in bytes.
+    pub(crate) fn copy_memory(&self, to: (Val, u32), from: (Val, u32), bytes: Val) {
+        unsafe { LLVMBuildMemCpy(self.builder, to.0.0, to.1, from.0.0, from.1, bytes.0) };
+    }
+
+    /// Sets `bytes` bytes to zero, from a place on. A place is a pointer with its alignment in bytes.
+    pub(crate) fn fill_with_zeros(&self, to: (Val, u32), bytes: Val) {
+        unsafe { LLVMBuildMemSet(self.builder, to.0.0, self.const_int(self.int(8), 0).0, bytes.0, to.1) };
+    }
+
     /// Marks a store as non-temporal, so that it bypasses the caches. Other threads may see the
     /// store late; [`Module::settle_stores`] waits until they see it.
     pub(crate) fn mark_past_caches(&self, store: Val) {

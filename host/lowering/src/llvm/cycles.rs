@@ -20,7 +20,7 @@ struct Blocks {
 
 /// Whether the innermost loops of a function contain vectors or tile registers, or copy or fill
 /// memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum VectorLoops {
     /// None of the innermost loops does, or the function has no loops.
     None,

@@ -32,6 +32,7 @@ use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Place, Type, Valu
 
 pub(crate) use fusebox_core::ir::operations::Form;
 pub(crate) use indices::is_division;
+pub(crate) use lanes::{Surroundings, moves_memory};
 pub(crate) use rewrite::Stage;
 
 use crate::Stage as Step;

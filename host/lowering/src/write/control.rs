@@ -1,11 +1,12 @@
 //! Writes the structured control flow of `scf` as blocks and phis.
 
-use fusebox_core::ir::{Operation, Region, Value};
+use fusebox_core::ir::{OpKind, Operation, Region, Value};
 
 use super::function::Body;
 use crate::error::{Done, Required, Unsupported};
 use crate::hints::{LoopWish, wish};
 use crate::llvm::{Bb, IntPredicate, Op, Val};
+use crate::stages::moves_memory;
 
 /// The end of a branch: its last block, and the values that the branch yields.
 struct Exit {
@@ -55,6 +56,10 @@ impl<'s> Body<'_, '_, 's> {
         let ([lower, upper, step], Some(body)) = ([operands[0], operands[1], operands[2]], op.regions.first()) else {
             return Unsupported::because("it has no body");
         };
+        let is_move = |facts| moves_memory(op, &self.source.types, facts);
+        if self.surroundings.as_ref().is_some_and(is_move) {
+            return self.move_of_memory([lower, upper], body);
+        }
         let before = self.llvm().current_block();
         let (header, inside, after) = (self.new_block(), self.new_block(), self.new_block());
         self.llvm().branch(header);
@@ -76,6 +81,41 @@ impl<'s> Body<'_, '_, 's> {
         }
         self.llvm().position_at_end(after);
         self.bind_all(&op.results, &phis[1..]);
+        Ok(())
+    }
+
+    /// Writes a loop that fills or copies memory as one operation on the memory of all iterations.
+    fn move_of_memory(&mut self, [lower, upper]: [Val; 2], body: &'s Region) -> Done {
+        let (inside, after) = (self.new_block(), self.new_block());
+        let has_turns = self.llvm().compare_int(IntPredicate::LLVMIntSLT, lower, upper);
+        self.llvm().branch_if(has_turns, inside, after);
+        self.llvm().position_at_end(inside);
+        self.bind(body.arguments[0], lower);
+        let mut source = None;
+        let operations = body.operations.split_last().map_or(&[][..], |(_, operations)| operations);
+        for op in operations {
+            match op.kind {
+                OpKind::Load => source = Some(self.address(op, 0, op.result())?),
+                OpKind::Store => {
+                    let target = self.address(op, 1, op.operands[0])?;
+                    let size = self.source.type_of(op.operands[0]).element().byte_size();
+                    let llvm = self.llvm();
+                    let turns = llvm.binary_nsw(Op::LLVMSub, upper, lower);
+                    let bytes = llvm.binary_nsw(Op::LLVMMul, turns, llvm.const_int(llvm.int(64), size as i64));
+                    match &source {
+                        Some(source) => llvm.copy_memory(
+                            (target.pointer, target.alignment),
+                            (source.pointer, source.alignment),
+                            bytes,
+                        ),
+                        None => llvm.fill_with_zeros((target.pointer, target.alignment), bytes),
+                    }
+                }
+                _ => self.operation(op)?,
+            }
+        }
+        self.llvm().branch(after);
+        self.llvm().position_at_end(after);
         Ok(())
     }
 

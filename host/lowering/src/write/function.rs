@@ -6,7 +6,7 @@ use super::{Outcome, Translation};
 use crate::error::{Done, Unsupported};
 use crate::llvm::{FastMath, Module, Op, Ty, Val};
 use crate::math as library;
-use crate::stages::Facts;
+use crate::stages::{Facts, Surroundings};
 
 /// Facts about the kernel of an entry function, for example the kernel's launch. Also the ids of
 /// the block and the thread that the entry function has.
@@ -24,11 +24,14 @@ pub(super) struct Body<'b, 't, 's> {
     values: Vec<Option<Val>>,
     pub(super) ids: Option<Ids<'b>>,
     current: Option<&'s Operation>,
+    /// On the cpu, the facts that determine which loops become single operations on memory.
+    pub(super) surroundings: Option<Surroundings>,
 }
 
 impl<'b, 't, 's> Body<'b, 't, 's> {
     pub(super) fn new(translation: &'b mut Translation<'t>, source: &'s Function, ids: Option<Ids<'b>>) -> Self {
-        Body { translation, source, values: vec![None; source.types.len()], ids, current: None }
+        let surroundings = translation.target.is_cpu().then(|| Surroundings::of(source));
+        Body { translation, source, values: vec![None; source.types.len()], ids, current: None, surroundings }
     }
 
     pub(super) fn llvm(&self) -> &Module {
@@ -89,7 +92,7 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         self.operands(end)
     }
 
-    fn operation(&mut self, op: &'s Operation) -> Done {
+    pub(super) fn operation(&mut self, op: &'s Operation) -> Done {
         use OpKind::*;
         let value = match op.kind {
             For => return self.for_loop(op),

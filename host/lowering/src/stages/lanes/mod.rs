@@ -12,14 +12,16 @@
 
 mod body;
 mod forward;
+mod moves;
 mod write;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
+use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Region, Type, Value};
 
 use body::LaneBody;
 use forward::forward;
+pub(crate) use moves::moves_memory;
 use write::LaneWriter;
 
 /// Least number of iterations of a loop that is replaced. Shorter loops are unrolled.
@@ -35,8 +37,10 @@ const STRAIGHT: i64 = 512;
 const TURN: i64 = 256;
 
 /// The facts about a function that decide whether a loop can be replaced.
-struct Surroundings {
+pub(crate) struct Surroundings {
     constants: HashMap<Value, i64>,
+    /// Constants whose bytes are all zero.
+    zeros: HashSet<Value>,
     memories: HashMap<Value, Memory>,
     /// Whether loops that only copy elements into arguments are replaced.
     with_copies: bool,
@@ -82,9 +86,13 @@ fn with_vectors(function: &Function, surroundings: &Surroundings) -> Option<Func
     })
 }
 
-/// Whether all innermost loops compute with vectors.
+/// Whether all innermost loops compute with vectors. Loops that fill or copy memory do not count,
+/// because they become single operations.
 fn are_loops_vectorised(function: &Function) -> bool {
-    let is_loop = |op: &Operation| matches!(op.kind, OpKind::For | OpKind::While);
+    let surroundings = Surroundings::of(function);
+    let is_loop = |op: &Operation| {
+        matches!(op.kind, OpKind::For | OpKind::While) && !moves_memory(op, &function.types, &surroundings)
+    };
     let is_vector = |value: &Value| matches!(function.type_of(*value), Type::Vector(..));
     let mut are_vectorised = true;
     function.body.walk(&mut |op| {
@@ -127,6 +135,9 @@ fn replaced(op: &Operation, types: &mut Vec<Type>, surroundings: &Surroundings) 
     if is_left || !(is_sum || body.is_in_own_memory) || is_sum && bytes > STRAIGHT {
         return None;
     }
+    if bytes > STRAIGHT && body.moves_memory(surroundings) {
+        return None;
+    }
     let mut writer = LaneWriter::new(&body, types, op);
     let piece = PIECE / body.widest;
     let turn = if bytes > STRAIGHT { TURN / body.widest } else { 0 };
@@ -156,8 +167,8 @@ fn pieces(first: i64, end: i64, most: i64) -> Vec<[i64; 2]> {
 }
 
 impl Surroundings {
-    fn of(function: &Function) -> Surroundings {
-        let (mut constants, mut memories) = (HashMap::new(), HashMap::new());
+    pub(crate) fn of(function: &Function) -> Surroundings {
+        let (mut constants, mut zeros, mut memories) = (HashMap::new(), HashSet::new(), HashMap::new());
         for (position, &argument) in function.body.arguments.iter().enumerate() {
             let attributes = function.argument_attributes.get(position);
             let is_apart = attributes.is_some_and(|all| all.iter().any(|(name, _)| name == "llvm.noalias"));
@@ -166,13 +177,15 @@ impl Surroundings {
         function.body.walk(&mut |op| {
             if op.operands.is_empty() {
                 // Only constants have a value and no operands.
-                constants.extend(op.integer("value").map(|value| (op.results[0], value)));
+                let value = op.attribute("value");
+                constants.extend(value.and_then(Attribute::as_integer).map(|value| (op.results[0], value)));
+                zeros.extend(value.filter(|value| is_zero(value)).map(|_| op.results[0]));
             }
             if matches!(op.kind, OpKind::StackMemory | OpKind::ConstantMemory) {
                 memories.insert(op.result(), Memory::Own);
             }
         });
-        Surroundings { constants, memories, with_copies: true }
+        Surroundings { constants, zeros, memories, with_copies: true }
     }
 
     /// Whether two pointers never point to the same memory.
@@ -180,5 +193,13 @@ impl Surroundings {
         let Some((first, second)) = self.memories.get(&one).zip(self.memories.get(&other)) else { return false };
         let apart = Memory::Argument { is_apart: true };
         one != other && [first, second].into_iter().any(|&memory| memory == Memory::Own || memory == apart)
+    }
+}
+
+/// Whether the bytes of a constant number are all zero.
+fn is_zero(value: &Attribute) -> bool {
+    match value {
+        Attribute::Float(bits, _) => *bits == 0,
+        value => value.as_integer() == Some(0),
     }
 }
