@@ -20,6 +20,8 @@
 //! pipeline. These few passes produce the same code as the second half, and take a tenth of its
 //! time. If each function of a module has such an innermost loop, the first half is shorter too:
 //! so the products and convolutions of `benches/small` compile in 0.9 of the time, and run as fast.
+//! If all innermost loops of the module compute with vectors, no pass looks for loops that fill or
+//! copy memory: lowering writes these loops as single operations.
 //!
 //! For GPUs, lowering runs LLVM's own pipeline, into which LLVM's back ends for GPUs insert passes.
 

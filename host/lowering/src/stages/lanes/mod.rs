@@ -86,13 +86,12 @@ fn with_vectors(function: &Function, surroundings: &Surroundings) -> Option<Func
     })
 }
 
-/// Whether all innermost loops compute with vectors. Loops that fill or copy memory do not count,
-/// because they become single operations.
+/// Whether all innermost loops compute with vectors, or fill or copy memory. A loop whose iterations
+/// together fill or copy memory is not a loop, because it becomes a single operation.
 fn are_loops_vectorised(function: &Function) -> bool {
     let surroundings = Surroundings::of(function);
-    let is_loop = |op: &Operation| {
-        matches!(op.kind, OpKind::For | OpKind::While) && !moves_memory(op, &function.types, &surroundings)
-    };
+    let is_move = |op: &Operation| moves_memory(op, &function.types, &surroundings);
+    let is_loop = |op: &Operation| matches!(op.kind, OpKind::For | OpKind::While) && !is_move(op);
     let is_vector = |value: &Value| matches!(function.type_of(*value), Type::Vector(..));
     let mut are_vectorised = true;
     function.body.walk(&mut |op| {
@@ -100,7 +99,7 @@ fn are_loops_vectorised(function: &Function) -> bool {
             let (mut loops, mut has_vectors) = (0, false);
             op.walk(&mut |inner| {
                 loops += usize::from(is_loop(inner));
-                has_vectors |= inner.results.iter().chain(&inner.operands).any(is_vector);
+                has_vectors |= inner.results.iter().chain(&inner.operands).any(is_vector) || is_move(inner);
             });
             are_vectorised &= loops > 1 || has_vectors;
         }
