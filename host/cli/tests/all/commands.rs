@@ -37,7 +37,9 @@ fn how_far_the_work_is_stands_on_standard_error_if_asked_for() {
         assert!(usual == told || command[0] == "bench" && told.lines().count() == 1, "{told}");
     }
     let tuned = place.run(&["tune", "m.hlo", "--progress"]);
-    assert!(tuned.err.starts_with("m.hlo: 2/2, "), "{}", tuned.err);
+    // A slow machine also prints the progress after the first kernel.
+    let last = tuned.err.trim_end().lines().last().unwrap_or_default();
+    assert!(last.starts_with("m.hlo: 2/2, "), "{}", tuned.err);
 }
 
 #[test]
