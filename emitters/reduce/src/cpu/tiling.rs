@@ -222,8 +222,9 @@ impl Tiling {
 }
 
 impl ColumnWork {
-    /// Distributes columns over blocks. The accumulators of one column take `state_bytes`, and those
-    /// of a block take at most `tile_bytes`. `arithmetic` is the arithmetic cost per point in bytes.
+    /// Distributes columns over blocks. The accumulators of one column take `state_bytes`. The
+    /// accumulators of a block take at most `tile_bytes`. `arithmetic` is the arithmetic cost per
+    /// point in bytes.
     fn new(
         problem: ReductionProblem,
         (state_bytes, tile_bytes): (i64, i64),

@@ -118,7 +118,8 @@ impl Module {
         unsafe { LLVMBuildMemCpy(self.builder, to.0.0, to.1, from.0.0, from.1, bytes.0) };
     }
 
-    /// Sets `bytes` bytes to zero, from a place on. A place is a pointer with its alignment in bytes.
+    /// Sets `bytes` bytes to zero, from a place on. A place is a pointer with its alignment in
+    /// bytes.
     pub(crate) fn fill_with_zeros(&self, to: (Val, u32), bytes: Val) {
         unsafe { LLVMBuildMemSet(self.builder, to.0.0, self.const_int(self.int(8), 0).0, bytes.0, to.1) };
     }

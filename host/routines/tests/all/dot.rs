@@ -60,8 +60,8 @@ fn bands_of_rows_and_of_columns_are_shared_out() {
     }
 }
 
-/// Sums of fractions depend on the order of the additions, so other algorithms for other bands would
-/// change bits.
+/// Sums of fractions depend on the order of the additions. So the bits would change if the bands of
+/// another number of threads were computed by another algorithm.
 #[test]
 fn the_number_of_threads_does_not_change_bits() {
     let by: [&dyn Workers; 5] = [&Threads(1), &Threads(2), &Threads(3), &Threads(7), &Threads(16)];

@@ -86,8 +86,9 @@ fn with_vectors(function: &Function, surroundings: &Surroundings) -> Option<Func
     })
 }
 
-/// Whether all innermost loops compute with vectors, or fill or copy memory. A loop whose iterations
-/// together fill or copy memory is not a loop, because it becomes a single operation.
+/// Whether all innermost loops compute with vectors, or fill or copy memory. A loop whose
+/// iterations together fill or copy memory does not count as a loop, because it becomes a single
+/// operation.
 fn are_loops_vectorised(function: &Function) -> bool {
     let surroundings = Surroundings::of(function);
     let is_move = |op: &Operation| moves_memory(op, &function.types, &surroundings);
@@ -185,6 +186,12 @@ impl Surroundings {
             }
         });
         Surroundings { constants, zeros, memories, with_copies: true }
+    }
+
+    /// Whether an operation is a loop that counts in steps of one.
+    fn counts_by_one(&self, op: &Operation) -> bool {
+        let step = op.operands.get(2).and_then(|step| self.constants.get(step));
+        op.kind == OpKind::For && step == Some(&1)
     }
 
     /// Whether two pointers never point to the same memory.

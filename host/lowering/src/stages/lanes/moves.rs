@@ -14,12 +14,10 @@ use super::{Memory, Surroundings};
 /// The loop has one store and at most one load. The other operations of its body have no effects.
 /// The number of iterations and the addresses of the first iteration determine the memory.
 pub(crate) fn moves_memory(op: &Operation, types: &[Type], surroundings: &Surroundings) -> bool {
-    let step = op.operands.get(2).and_then(|step| surroundings.constants.get(step));
-    if op.kind != OpKind::For || step != Some(&1) {
-        return false;
-    }
-    // The number of iterations is usually not a constant, so any number of them must be independent.
-    LaneBody::of(op, i64::MAX, types, surroundings).is_some_and(|body| body.moves_memory(surroundings))
+    // The number of iterations is usually not a constant, so any number of iterations must be
+    // independent.
+    let body = || LaneBody::of(op, i64::MAX, types, surroundings);
+    surroundings.counts_by_one(op) && body().is_some_and(|body| body.moves_memory(surroundings))
 }
 
 impl LaneBody<'_> {
