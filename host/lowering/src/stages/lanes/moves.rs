@@ -17,7 +17,10 @@ pub(crate) fn moves_memory(op: &Operation, types: &[Type], surroundings: &Surrou
     // The number of iterations is usually not a constant, so any number of iterations must be
     // independent.
     let body = || LaneBody::of(op, i64::MAX, types, surroundings);
-    surroundings.counts_by_one(op) && body().is_some_and(|body| body.moves_memory(surroundings))
+    let counts_in_addresses = || op.operands.first().is_some_and(|first| types[first.number()] == Type::I64);
+    surroundings.counts_by_one(op)
+        && counts_in_addresses()
+        && body().is_some_and(|body| body.moves_memory(surroundings))
 }
 
 impl LaneBody<'_> {
