@@ -91,21 +91,50 @@ fn with_vectors(function: &Function, surroundings: &Surroundings) -> Option<Func
 /// operation.
 fn are_loops_vectorised(function: &Function) -> bool {
     let surroundings = Surroundings::of(function);
-    let is_move = |op: &Operation| moves_memory(op, &function.types, &surroundings);
-    let is_loop = |op: &Operation| matches!(op.kind, OpKind::For | OpKind::While) && !is_move(op);
-    let is_vector = |value: &Value| matches!(function.type_of(*value), Type::Vector(..));
-    let mut are_vectorised = true;
-    function.body.walk(&mut |op| {
-        if is_loop(op) {
-            let (mut loops, mut has_vectors) = (0, false);
-            op.walk(&mut |inner| {
-                loops += usize::from(is_loop(inner));
-                has_vectors |= inner.results.iter().chain(&inner.operands).any(is_vector) || is_move(inner);
-            });
-            are_vectorised &= loops > 1 || has_vectors;
+    let held = function.body.operations.iter().map(|op| Held::by(op, &function.types, &surroundings));
+    held.fold(Held::default(), Held::and).are_vectorised
+}
+
+/// The loops and vectors of some operations and of the operations in their regions.
+struct Held {
+    has_loops: bool,
+    /// Whether an operation has vectors, or fills or copies memory.
+    has_vectors: bool,
+    /// Whether all innermost loops have vectors.
+    are_vectorised: bool,
+}
+
+impl Default for Held {
+    fn default() -> Held {
+        Held { has_loops: false, has_vectors: false, are_vectorised: true }
+    }
+}
+
+impl Held {
+    fn by(op: &Operation, types: &[Type], surroundings: &Surroundings) -> Held {
+        if moves_memory(op, types, surroundings) {
+            return Held { has_vectors: true, ..Held::default() };
         }
-    });
-    are_vectorised
+        let inner = op.regions.iter().flat_map(|region| &region.operations);
+        let inner = inner.map(|op| Held::by(op, types, surroundings)).fold(Held::default(), Held::and);
+        let is_vector = |value: &Value| matches!(types[value.number()], Type::Vector(..));
+        let has_vectors = inner.has_vectors || op.results.iter().chain(&op.operands).any(is_vector);
+        let is_loop = matches!(op.kind, OpKind::For | OpKind::While);
+        let is_vectorised = !is_loop || inner.has_loops || has_vectors;
+        Held {
+            has_loops: is_loop || inner.has_loops,
+            has_vectors,
+            are_vectorised: inner.are_vectorised && is_vectorised,
+        }
+    }
+
+    fn and(self, other: Held) -> Held {
+        Held {
+            has_loops: self.has_loops || other.has_loops,
+            has_vectors: self.has_vectors || other.has_vectors,
+            are_vectorised: self.are_vectorised && other.are_vectorised,
+        }
+    }
 }
 
 fn replace_in(region: &mut Region, types: &mut Vec<Type>, surroundings: &Surroundings) {
@@ -132,15 +161,13 @@ fn replaced(op: &Operation, types: &mut Vec<Type>, surroundings: &Surroundings) 
     let bytes = count.checked_mul(body.widest)?;
     let is_sum = !body.sums.is_empty();
     let is_left = body.is_copy_into_argument && !surroundings.with_copies;
-    if is_left || !(is_sum || body.is_in_own_memory) || is_sum && bytes > STRAIGHT {
-        return None;
-    }
-    if bytes > STRAIGHT && body.moves_memory(surroundings) {
+    let is_long = bytes > STRAIGHT;
+    if is_left || !(is_sum || body.is_in_own_memory) || is_long && (is_sum || body.moves_memory(surroundings)) {
         return None;
     }
     let mut writer = LaneWriter::new(&body, types, op);
     let piece = PIECE / body.widest;
-    let turn = if bytes > STRAIGHT { TURN / body.widest } else { 0 };
+    let turn = if is_long { TURN / body.widest } else { 0 };
     let whole = if turn > 0 { count - count % turn } else { 0 };
     if whole > 0 {
         writer.turns([whole, turn], &pieces(0, turn, piece));
