@@ -177,15 +177,18 @@ impl<T: Task> Engine<T> {
     }
 
     /// Whether all work in a clock is finished. If some of it is unfinished, executes one piece of
-    /// work, so that a program that polls repeatedly sees progress.
+    /// work, so that a program that polls repeatedly sees progress. Does not wait for work that
+    /// other threads execute.
     pub fn poll(&self, clock: &Clock) -> bool {
         let mut state = self.lock();
-        if !state.has_finished(clock) {
-            drop(self.step(state));
-            return false;
+        if state.has_finished(clock) {
+            state.finish(clock);
+            return true;
         }
-        state.finish(clock);
-        true
+        if let Some(work) = state.start() {
+            drop(self.perform(state, work));
+        }
+        false
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
@@ -196,10 +199,17 @@ impl<T: Task> Engine<T> {
     /// caller must ensure that some work is unfinished. A piece of work waits only for work that
     /// was issued earlier, so some unfinished work can start.
     fn step<'s>(&'s self, mut state: MutexGuard<'s, State<T>>) -> MutexGuard<'s, State<T>> {
-        let Some(Waiting { ticket, task, .. }) = state.start() else {
-            return self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
-        };
+        match state.start() {
+            Some(work) => self.perform(state, work),
+            None => self.progress.wait(state).unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    /// Executes a piece of work that [`State::start`] has returned. The engine is unlocked during
+    /// the execution.
+    fn perform<'s>(&'s self, state: MutexGuard<'s, State<T>>, work: Waiting<T>) -> MutexGuard<'s, State<T>> {
         drop(state);
+        let Waiting { ticket, task, .. } = work;
         task.perform(&ticket);
         let mut state = self.lock();
         let lane = &mut state.lanes[ticket.lane as usize];

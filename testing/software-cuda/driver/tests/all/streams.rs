@@ -1,7 +1,7 @@
 //! Streams and events, and races that they do not prevent.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::cuda::*;
 
@@ -153,16 +153,36 @@ fn events_measure_time_when_they_are_finished() {
     let stream = stream();
     let elapsed = || made(|milliseconds| cuEventElapsedTime(milliseconds, from, to));
     assert_eq!(elapsed(), Err(INVALID_HANDLE));
+    // Calls of other tests may execute the work of this test, so a function of the host delays the
+    // events until the test has queried them.
+    cuLaunchHostFunc(stream, pass_gate, std::ptr::null_mut()).unwrap();
     cuEventRecord(from, stream).unwrap();
     cuEventRecord(to, stream).unwrap();
-    assert_eq!(elapsed(), Err(NOT_READY));
-    assert_eq!(cuEventQuery(to), Err(NOT_READY));
+    wait_for(&IS_GATE_REACHED);
+    let early = [elapsed().map(|_| ()), cuEventQuery(to)];
+    IS_GATE_OPEN.store(true, Ordering::SeqCst);
     cuEventSynchronize(to).unwrap();
+    assert_eq!(early, [Err(NOT_READY); 2]);
     cuEventQuery(to).unwrap();
     assert!(elapsed().unwrap() >= 0.0);
     let untimed = made(|event| cuEventCreate(event, 2)).unwrap();
     cuEventRecord(untimed, stream).unwrap();
     assert_eq!(made(|milliseconds| cuEventElapsedTime(milliseconds, from, untimed)), Err(INVALID_HANDLE));
+}
+
+static IS_GATE_REACHED: AtomicBool = AtomicBool::new(false);
+static IS_GATE_OPEN: AtomicBool = AtomicBool::new(false);
+
+/// Returns when a test has opened the gate.
+extern "C" fn pass_gate(_: *mut c_void) {
+    IS_GATE_REACHED.store(true, Ordering::SeqCst);
+    wait_for(&IS_GATE_OPEN);
+}
+
+fn wait_for(flag: &AtomicBool) {
+    while !flag.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
 }
 
 static CALLED: AtomicU32 = AtomicU32::new(0);
