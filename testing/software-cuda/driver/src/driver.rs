@@ -61,8 +61,9 @@ pub struct Driver {
     pub graphs: Handles<Graph>,
     pub nodes: Handles<NodeHandle>,
     pub executables: Handles<LoadedGraph>,
-    /// All conditions. The key is the condition's handle.
-    pub conditions: Mutex<HashMap<u64, Arc<Condition>>>,
+    /// All conditions. The key is the number of the condition's context and the condition's handle,
+    /// because conditions of two contexts may have equal handles.
+    pub conditions: Mutex<HashMap<(usize, u64), Arc<Condition>>>,
     pub pools: Handles<Pool>,
     /// The handle of each device's default pool.
     pub default_pools: Vec<usize>,

@@ -39,13 +39,14 @@ fn add_conditional(driver: &Driver, node: Out<usize>, position: Position, to: Ou
         return Err(Status::INVALID_VALUE);
     }
     let graph = driver.graphs.get(position.graph)?;
-    let known = driver.conditions.lock().unwrap_or_else(PoisonError::into_inner).get(&parameters.condition).cloned();
+    let space = driver.current()?.space.clone();
+    let key = (space.number, parameters.condition);
+    let known = driver.conditions.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
     let condition = known.ok_or(Status::INVALID_VALUE)?;
     condition.give_to(graph.address())?;
     let bodies: Vec<Arc<Graph>> = (0..parameters.size).map(|_| Arc::new(Graph::body())).collect();
     let handles = bodies.iter().map(|body| driver.graphs.add(body.clone())).collect();
     let conditional = Arc::new(Conditional { condition, repetition, bodies, handles });
-    let space = driver.current()?.space.clone();
     add(driver, node, position, NodeKind::Conditional(space, conditional.clone()))?;
     to.set(ConditionalNode { graphs: conditional.handles.as_ptr(), ..parameters })
 }
@@ -64,7 +65,7 @@ entries! {
         let condition = Condition::new(&space, graph.address(), (flags & HAS_DEFAULT != 0).then_some(default))?;
         handle.set(condition.handle())?;
         let mut conditions = driver.conditions.lock().unwrap_or_else(PoisonError::into_inner);
-        conditions.insert(condition.handle(), Arc::new(condition));
+        conditions.insert((space.number, condition.handle()), Arc::new(condition));
         Ok(())
     }
 

@@ -207,6 +207,20 @@ fn parameters_in_a_body_are_replaced_for_later_launches() {
 }
 
 #[test]
+fn conditions_of_two_contexts_are_different() {
+    let contexts = [Context::new(), Context::new()];
+    let graphs = contexts.each_ref().map(|context| {
+        cuCtxSetCurrent(context.0).unwrap();
+        let graph = graph();
+        (graph, condition(graph, Some(0)))
+    });
+    for (context, (graph, handle)) in contexts.iter().zip(graphs) {
+        cuCtxSetCurrent(context.0).unwrap();
+        add_conditional(graph, &[], handle, WHILE, 1).unwrap();
+    }
+}
+
+#[test]
 fn conditions_that_break_the_rules() {
     let _context = Context::new();
     let stream = stream();
