@@ -40,8 +40,10 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
     assert!(text.contains("[device.\"cpu: ") && text.contains("\nfusion = \"fused_t300\"\nspec = \""), "{text}");
 
     // The program also uses an imported choice of another emitter, and does not measure again.
-    let line = text.lines().skip_while(|line| !line.contains("fused_t300")).nth(1).unwrap();
-    place.write("other.toml", text.replacen(&format!("{line}\n"), "spec = \"loop\"\n", 1).as_bytes());
+    let (before, choice) = text.split_once("fusion = \"fused_t300\"\n").unwrap();
+    let (_, after) = choice.split_once('\n').unwrap();
+    let with_choice = |spec: &str| format!("{before}fusion = \"fused_t300\"\nspec = \"{spec}\"\n{after}");
+    place.write("other.toml", with_choice("loop").as_bytes());
     place.run(&["tune", "--import", "other.toml"]).succeeded();
     place.run(&["tune", "m.hlo", "--locked", "--export", "third.toml"]).succeeded();
     assert_eq!(read(&place, "other.toml"), read(&place, "third.toml"));
@@ -62,7 +64,7 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
     assert_eq!(result, place.run(&["run", "m.hlo", "--no-tuned"]).succeeded());
 
     // If a choice names an emitter that is not loaded, the choice counts as missing.
-    place.write("other.toml", text.replacen(&format!("{line}\n"), "spec = \"nobody@1.0.0\"\n", 1).as_bytes());
+    place.write("other.toml", with_choice("nobody@1.0.0").as_bytes());
     place.run(&["tune", "--import", "other.toml"]).succeeded();
     place
         .run(&["tune", "m.hlo", "--locked"])
