@@ -21,30 +21,30 @@ use std::sync::Arc;
 use num_complex::Complex;
 use rustfft::{Fft, FftDirection};
 
-use super::lines::{LineTransform, TransformReal};
+use super::lines::{LineTransform, TransformReal, splat};
 use super::method::has_only_fast_factors;
 use crate::{RoutineError, scratch as reserve};
 
 /// Transform of a real line of odd length `n`. Computes the same elements as
 /// [`FromRealLine`](super::whole::FromRealLine).
-pub(super) struct InterleavedFromReal<T>(InterleavedLine<T>);
+pub(super) struct InterleavedFromReal<T: TransformReal>(InterleavedLine<T>);
 
 /// Inverse transform to a real line of odd length `n`, divided by `n`. Computes the same elements
 /// as [`ToRealLine`](super::whole::ToRealLine).
-pub(super) struct InterleavedToReal<T>(InterleavedLine<T>);
+pub(super) struct InterleavedToReal<T: TransformReal>(InterleavedLine<T>);
 
 /// The plans and factors of a transform or of an inverse transform. The inverse transform with
 /// these plans does not divide by `n`.
-struct InterleavedLine<T> {
+struct InterleavedLine<T: TransformReal> {
     /// Number of interleaved sequences, `p`.
     sequences: usize,
     /// Length of a sequence, `m`.
     length: usize,
     of_sequences: Arc<dyn Fft<T>>,
     across_sequences: Arc<dyn Fft<T>>,
-    /// Element `k·p + j` is `w_n^(j·k)`, for `k <= m/2`. For the inverse transform, the element is
-    /// the conjugate of `w_n^(j·k)`.
-    twiddles: Vec<Complex<T>>,
+    /// Element `k·p + j` is `w_n^(j·k)/2`, for `k <= m/2`. For the inverse transform, the element
+    /// is the conjugate of `w_n^(j·k)`.
+    twiddles: Vec<Complex<T::Element>>,
 }
 
 /// Scratch memory of a transform.
@@ -118,10 +118,10 @@ impl<T: TransformReal> InterleavedLine<T> {
         }
         let sequences = largest_divisor_up_to_root(length)?;
         let (n, length) = (length, length / sequences);
-        let sign = if direction == FftDirection::Forward { -1.0 } else { 1.0 };
+        let (sign, factor) = if direction == FftDirection::Forward { (-1.0, 0.5) } else { (1.0, 1.0) };
         let twiddle = |k: usize, j: usize| {
             let angle = sign * std::f64::consts::TAU * (j * k) as f64 / n as f64;
-            Complex::new(T::rounded(angle.cos()), T::rounded(angle.sin()))
+            Complex::new(T::Element::rounded(factor * angle.cos()), T::Element::rounded(factor * angle.sin()))
         };
         let twiddles = (0..=length / 2).flat_map(|k| (0..sequences).map(move |j| twiddle(k, j)));
         Some(InterleavedLine {
@@ -160,16 +160,15 @@ impl<T: TransformReal> InterleavedLine<T> {
             }
         }
         self.of_sequences.process_with_scratch(pairs, of_transforms);
-        let half = T::reciprocal(2);
         for (k, (across, twiddles)) in across.chunks_exact_mut(p).zip(self.twiddles.chunks_exact(p)).enumerate() {
             let mirror = if k == 0 { 0 } else { m - k };
             for (pair, (across, twiddles)) in across.chunks_mut(2).zip(twiddles.chunks(2)).enumerate() {
                 let (z, c) = (pairs[pair * m + k], pairs[pair * m + mirror].conj());
-                let (sum, difference) = ((z + c).scale(half), (z - c).scale(half));
-                across[0] = sum * twiddles[0];
-                if let (Some(second), Some(twiddle)) = (across.get_mut(1), twiddles.get(1)) {
+                let (sum, difference) = (z + c, z - c);
+                across[0] = sum * splat(twiddles[0]);
+                if let (Some(second), Some(&twiddle)) = (across.get_mut(1), twiddles.get(1)) {
                     // Division by i.
-                    *second = Complex::new(difference.im, -difference.re) * twiddle;
+                    *second = Complex::new(difference.im, -difference.re) * splat(twiddle);
                 }
             }
         }
@@ -192,9 +191,9 @@ impl<T: TransformReal> InterleavedLine<T> {
         for (k, (across, twiddles)) in across.chunks_exact(p).zip(self.twiddles.chunks_exact(p)).enumerate() {
             let mirror = if k == 0 { 0 } else { m - k };
             for (pair, (across, twiddles)) in across.chunks(2).zip(twiddles.chunks(2)).enumerate() {
-                let first = across[0] * twiddles[0];
+                let first = across[0] * splat(twiddles[0]);
                 let second = match (across.get(1), twiddles.get(1)) {
-                    (Some(second), Some(twiddle)) => second * twiddle,
+                    (Some(&second), Some(&twiddle)) => second * splat(twiddle),
                     _ => Complex::new(T::zero(), T::zero()),
                 };
                 // The sequences are real, so their transforms have conjugates at `m - k`.

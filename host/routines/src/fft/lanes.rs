@@ -2,31 +2,30 @@
 //!
 //! `rustfft` has transforms with AVX for lengths whose prime factors are at most 11. For other
 //! lengths, `rustfft` computes one complex number at a time, which leaves most of a vector register
-//! unused. The transforms without AVX are generic over the number type. With the number types of
-//! this file, `rustfft` transforms several lines at once.
+//! unused. With the number types of this file, several lines are transformed at once.
 
+use std::array::from_fn;
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
-use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut, pod_read_unaligned};
 use num_traits::{Float, FromPrimitive, Num, One, Signed, Zero};
-use rustfft::{Fft, FftDirection, FftPlannerScalar};
-use wide::{f32x4, f64x2};
+use wide::{f32x4, f32x8, f64x2, f64x4};
 
 use super::lines::TransformReal;
+use super::registers::InRegisters;
 
 /// An element type of arrays.
-pub(super) trait Element: TransformReal + Float {
+pub(super) trait Element: TransformReal + InRegisters + Float {
     type Vector: Vector<Element = Self>;
 }
 
 impl Element for f32 {
-    type Vector = f32x4;
+    type Vector = f32x8;
 }
 
 impl Element for f64 {
-    type Vector = f64x2;
+    type Vector = f64x4;
 }
 
 /// The number type whose lanes hold elements of type `T`, each of a different line.
@@ -54,35 +53,43 @@ pub(super) trait Vector:
     fn transpose(rows: &mut [Self]);
 }
 
-impl Vector for f32x4 {
+impl Vector for f32x8 {
     type Element = f32;
-    const COUNT: usize = 4;
+    const COUNT: usize = 8;
 
     fn splat(element: f32) -> Self {
-        f32x4::splat(element)
+        f32x8::splat(element)
     }
 
     #[inline(always)]
     fn transpose(rows: &mut [Self]) {
-        if let Some(rows) = rows.first_chunk_mut() {
-            *rows = f32x4::transpose(*rows);
-        }
+        transpose_quarters(cast_slice_mut(rows), f32x4::transpose);
     }
 }
 
-impl Vector for f64x2 {
+impl Vector for f64x4 {
     type Element = f64;
-    const COUNT: usize = 2;
+    const COUNT: usize = 4;
 
     fn splat(element: f64) -> Self {
-        f64x2::splat(element)
+        f64x4::splat(element)
     }
 
     #[inline(always)]
     fn transpose(rows: &mut [Self]) {
-        if let Some(rows) = rows.first_chunk_mut() {
-            *rows = f64x2::transpose(*rows);
-        }
+        transpose_quarters(cast_slice_mut(rows), f64x2::transpose);
+    }
+}
+
+/// Transposes a square matrix whose rows consist of two vectors with `N` elements. `transpose`
+/// transposes a quarter of the matrix.
+#[inline(always)]
+fn transpose_quarters<V: Copy, const N: usize>(rows: &mut [[V; 2]], transpose: impl Fn([V; N]) -> [V; N]) {
+    let (upper, lower) = rows.split_at_mut(N);
+    let quarter = |rows: &[[V; 2]], column: usize| transpose(from_fn(|row| rows[row][column]));
+    let [a, b, c, d] = [quarter(upper, 0), quarter(upper, 1), quarter(lower, 0), quarter(lower, 1)];
+    for row in 0..N {
+        (upper[row], lower[row]) = ([a[row], c[row]], [b[row], d[row]]);
     }
 }
 
@@ -92,7 +99,9 @@ impl Vector for f64x2 {
 pub(super) struct Lanes<V>(V);
 
 impl<V: Vector> Lanes<V> {
-    fn splat(element: V::Element) -> Self {
+    /// Returns a number whose lanes are equal to `element`.
+    #[inline(always)]
+    pub fn splat(element: V::Element) -> Self {
         Lanes(V::splat(element))
     }
 
@@ -200,18 +209,6 @@ impl<V: Vector> FromPrimitive for Lanes<V> {
 
     fn from_f64(number: f64) -> Option<Self> {
         V::Element::from_f64(number).map(Lanes::splat)
-    }
-}
-
-impl<V: Vector> TransformReal for Lanes<V> {
-    fn rounded(value: f64) -> Self {
-        Lanes::splat(V::Element::rounded(value))
-    }
-
-    /// Uses the planner without AVX. The planner with AVX supports only `f32` and `f64`, but its
-    /// code would be compiled for this type too.
-    fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<Self>> {
-        FftPlannerScalar::new().plan_fft(length, direction)
     }
 }
 

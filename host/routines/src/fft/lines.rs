@@ -9,9 +9,16 @@ use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
 use crate::{RoutineError, scratch as reserve};
 
-/// A real element type for which transforms are implemented.
+/// A real type for which transforms are implemented: an element type of arrays, or vectors whose
+/// lanes have this type.
 pub(super) trait TransformReal: FftNum + Pod {
+    /// The element type of arrays.
+    type Element: TransformReal;
+
     fn rounded(value: f64) -> Self;
+
+    /// Returns a number whose lanes are equal to `element`.
+    fn splat(element: Self::Element) -> Self;
 
     fn reciprocal(length: usize) -> Self {
         Self::rounded(1.0 / length as f64)
@@ -22,6 +29,12 @@ pub(super) trait TransformReal: FftNum + Pod {
 }
 
 impl TransformReal for f32 {
+    type Element = f32;
+
+    fn splat(element: f32) -> f32 {
+        element
+    }
+
     fn rounded(value: f64) -> Self {
         value as f32
     }
@@ -32,6 +45,12 @@ impl TransformReal for f32 {
 }
 
 impl TransformReal for f64 {
+    type Element = f64;
+
+    fn splat(element: f64) -> f64 {
+        element
+    }
+
     fn rounded(value: f64) -> Self {
         value
     }
@@ -39,6 +58,11 @@ impl TransformReal for f64 {
     fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<f64>> {
         FftPlanner::new().plan_fft(length, direction)
     }
+}
+
+/// Returns a complex number whose lanes are equal to `element`.
+pub(super) fn splat<T: TransformReal>(element: Complex<T::Element>) -> Complex<T> {
+    Complex::new(T::splat(element.re), T::splat(element.im))
 }
 
 /// An operation that reads a line of elements and writes another line.

@@ -4,7 +4,7 @@ use super::lanes::{Element, Vector};
 
 /// Largest prime factor for which `rustfft` has transforms with AVX.
 const LARGEST_FAST_FACTOR: usize = 11;
-/// Largest prime factor for which `rustfft` has a specialised transform.
+/// Largest prime factor for which there are specialised butterflies.
 const LARGEST_FACTOR: usize = 31;
 
 /// Whether complex lines of this length are transformed faster in lanes than one by one. In
@@ -15,13 +15,11 @@ pub(super) fn suits_lanes<T: Element>(length: usize, lines: usize) -> bool {
     others > fast.max(LARGEST_FACTOR) && has_enough::<T>(others, lines)
 }
 
-/// Like [`suits_lanes`], for real lines. If a vector has four lanes, transforms in lanes are faster
-/// even if only one prime factor has no AVX transform. The separation of a line of odd length into
-/// interleaved sequences is faster in lanes too.
+/// Like [`suits_lanes`], for real lines. In measurements with eight lanes, one prime factor without
+/// AVX transforms was enough for lanes to be faster.
 pub(super) fn suits_real_lanes<T: Element>(length: usize, lines: usize) -> bool {
-    let (fast, others) = split_at_factor(length, LARGEST_FAST_FACTOR);
-    let is_enough = others > fast || others > 1 && !length.is_multiple_of(2);
-    T::Vector::COUNT >= 4 && is_enough && has_enough::<T>(others, lines) || suits_lanes::<T>(length, lines)
+    let (_, others) = split_at_factor(length, LARGEST_FAST_FACTOR);
+    T::Vector::COUNT >= 8 && others > 1 && has_enough::<T>(others, lines) || suits_lanes::<T>(length, lines)
 }
 
 /// Whether `rustfft` has transforms with AVX for a length.
@@ -29,10 +27,10 @@ pub(super) fn has_only_fast_factors(length: usize) -> bool {
     split_at_factor(length, LARGEST_FAST_FACTOR).1 == 1
 }
 
-/// Whether there are enough lines to fill the lanes, and `rustfft` has a specialised transform for
-/// every prime factor of `others`.
+/// Whether there are enough lines to fill half of the lanes, and there are specialised butterflies
+/// for every prime factor of `others`.
 fn has_enough<T: Element>(others: usize, lines: usize) -> bool {
-    lines >= T::Vector::COUNT && split_at_factor(others, LARGEST_FACTOR).1 == 1
+    lines >= T::Vector::COUNT / 2 && split_at_factor(others, LARGEST_FACTOR).1 == 1
 }
 
 /// Splits a length into two factors: the product of its prime factors up to `largest`, and the

@@ -2,18 +2,21 @@
 //!
 //! The crate `rustfft` transforms single complex lines, which are sequences of elements along one
 //! dimension. If the transform of one line would leave most of a vector register unused, several
-//! lines are transformed at once (`lanes.rs`). The shape determines which lines a thread transforms
-//! together, and the result of a line does not depend on other lines. So the bits of a result do
-//! not depend on the number of threads.
+//! lines are transformed at once (`lanes.rs`), without `rustfft` (`mixed_radix.rs`). The shape
+//! determines which lines a thread transforms together, and the result of a line does not depend on
+//! other lines. So the bits of a result do not depend on the number of threads.
 
+mod butterflies;
 mod complex;
 mod in_lanes;
 mod interleaved;
 mod lanes;
 mod lines;
 mod method;
+mod mixed_radix;
 mod pass;
 mod real;
+mod registers;
 mod whole;
 
 use std::fmt::{self, Debug, Formatter};

@@ -21,29 +21,29 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::Complex;
 use rustfft::{Fft, FftDirection};
 
-use super::lines::{LineTransform, TransformReal};
+use super::lines::{LineTransform, TransformReal, splat};
 use crate::{RoutineError, scratch as reserve};
 
 /// Transform of a real line of length `n`. The result consists of the first `n/2+1` elements of the
 /// complex transform. The first `n/2+1` elements determine all other elements of the complex
 /// transform.
-pub(super) struct FromRealLine<T>(RealLine<T>);
+pub(super) struct FromRealLine<T: TransformReal>(RealLine<T>);
 
 /// Inverse transform to a real line of length `n`, divided by `n`. The input consists of the first
 /// `n/2+1` elements of a complex line. The other elements of the complex line are conjugates of
 /// input elements. So the first element of the input must be real. If `n` is even, the last element
 /// of the input must be real too. The transform ignores the imaginary part of an element that must
 /// be real.
-pub(super) struct ToRealLine<T>(RealLine<T>);
+pub(super) struct ToRealLine<T: TransformReal>(RealLine<T>);
 
-struct RealLine<T> {
+struct RealLine<T: TransformReal> {
     length: usize,
     /// The transform of the complex line.
     plan: Arc<dyn Fft<T>>,
     /// Element `k`, for each `k <= m/2`, is the number by which the transform multiplies
     /// `Z[k] - conj Z[m-k]`. The inverse transform multiplies `X[k] - conj X[m-k]` by this element.
     /// The list is empty if the length is odd.
-    twiddles: Vec<Complex<T>>,
+    twiddles: Vec<Complex<T::Element>>,
 }
 
 /// Scratch memory of a transform: memory for the complex line, and memory that `rustfft` needs to
@@ -60,7 +60,7 @@ impl<T: TransformReal> RealLine<T> {
         let twiddle = |k: usize| {
             let angle = std::f64::consts::TAU * k as f64 / length as f64;
             // The product of `sign·i` and `exp(sign·i·angle)`.
-            Complex::new(T::rounded(-angle.sin() * factor), T::rounded(sign * angle.cos() * factor))
+            Complex::new(T::Element::rounded(-angle.sin() * factor), T::Element::rounded(sign * angle.cos() * factor))
         };
         let twiddles = (0..=length / 4).map(twiddle).collect();
         RealLine { length, plan: T::plan(length / 2, direction), twiddles }
@@ -76,9 +76,9 @@ impl<T: TransformReal> RealLine<T> {
     /// `twiddles[k] (from[k] - conj from[m-k])`.
     fn combine(&self, from: &[Complex<T>], to: &mut [Complex<T>], half: T) {
         let m = self.plan.len();
-        let each = |a: Complex<T>, b: Complex<T>, twiddle: Complex<T>| {
+        let each = |a: Complex<T>, b: Complex<T>, twiddle: Complex<T::Element>| {
             let b = b.conj();
-            let (sum, difference) = ((a + b).scale(half), (a - b) * twiddle);
+            let (sum, difference) = ((a + b).scale(half), (a - b) * splat(twiddle));
             (sum + difference, (sum - difference).conj())
         };
         let (first, last) = to[1..m].split_at_mut((m - 1) / 2);
