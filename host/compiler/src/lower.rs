@@ -1,6 +1,7 @@
 //! Compiles kernels to machine code, in batches on several threads.
 
-use std::cmp::Reverse;
+mod batches;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,20 +9,17 @@ use fusebox_core::emitter::WriteMode;
 use fusebox_core::hlo::{Instruction, Module, Shape};
 use fusebox_core::ir::Function;
 use fusebox_lowering::{
-    Argument, Code, Composite, KernelSource, LoweringError, NoStages, Origin, Origins, Rewritten, Stage, Stages, Step,
-    Target,
+    Argument, Batch, Code, Composite, KernelSource, LoweringError, NoStages, Origin, Origins, Rewritten, Stage,
+    StagedBatch, StagedKernel, Stages, Target,
 };
 use fusebox_runtime::{Access, KernelArgument, KernelImage};
-use fusebox_thunks::all;
 
-use crate::cache;
+use crate::cache::{self, BatchCode};
 use crate::progress::Advance;
 use crate::schedule::Schedule;
 use crate::select::Selected;
 use crate::{Cached, CompileError, Dump, Options, Phase, pointwise};
-
-/// Least number of operations per batch with which starting another thread pays off.
-const LEAST_OF_BATCH: usize = 100;
+use batches::{KernelBatch, called};
 
 /// Machine code of all kernels and composites.
 #[derive(Debug, Default)]
@@ -56,35 +54,22 @@ pub fn lower(
     schedule: &Schedule,
     options: &Options,
 ) -> Result<Result<LoweredKernels, LoweringFailure>, CompileError> {
-    let Options { target, threads, dump, .. } = options;
-    // PTX and assembly must be one module in one file. Only object code can be several modules.
-    let threads = if target.takes_several_modules() { *threads } else { 1 };
+    let Options { target, dump, .. } = options;
     let compiled: Vec<&Selected> = kernels.iter().filter(|kernel| !kernel.is_routine()).collect();
     let launched: Vec<&Selected> = schedule.launched.iter().map(|&number| compiled[number as usize]).collect();
     let names = |kernels: &[&Selected]| -> BTreeSet<String> {
         kernels.iter().map(|kernel| kernel.unit.fusion.name.clone()).collect()
     };
     let inner = &names(&compiled) - &names(&launched);
-    let batches = match options.store() {
-        // One batch per part, because other programs contain other combinations of kernels.
-        Some(_) if target.takes_several_modules() => sorted_parts(&compiled, &schedule.composites),
-        _ => batches(&compiled, &schedule.composites, threads),
-    };
-    let compile = |batch: &KernelBatch| {
-        let mut texts = StageTexts::new(options);
-        let sources: Vec<KernelSource> = batch.kernels.iter().map(|kernel| source(kernel, target)).collect();
-        let batch = fusebox_lowering::Batch { kernels: &sources, composites: &batch.composites, inner: &inner };
-        let piece =
-            cache::cached_or_compiled(&batch, options, || fusebox_lowering::compile_batch(&batch, target, &mut texts));
-        // Each kernel has two steps of progress here, and lowering reports the first. Code from the
-        // cache skips lowering, so both steps are reported here.
-        let steps = if piece.as_ref().is_ok_and(|piece| piece.was_cached) { 2 } else { 1 };
-        options.progress.tell(Advance::Done(steps * sources.len()));
-        (piece, texts.texts)
-    };
+    let sources: Vec<KernelSource> = compiled.iter().map(|kernel| source(kernel, target)).collect();
+    let program = Program { sources: &sources, composites: &schedule.composites, inner: &inner, options };
     let mut lowered = LoweredKernels::default();
-    let mut pieces = Vec::new();
-    for (number, (piece, texts)) in in_parallel(&batches, threads, &compile).into_iter().enumerate() {
+    let (batches, outcomes) = match options.store() {
+        Some(_) => program.compiled_or_cached(),
+        None => program.compiled(),
+    };
+    let mut pieces = Vec::with_capacity(outcomes.len());
+    for (number, (piece, texts)) in outcomes.into_iter().enumerate() {
         dump_texts(dump, number, &texts)?;
         match piece {
             Ok(piece) => pieces.push(piece),
@@ -95,7 +80,7 @@ pub fn lower(
     lowered.cached = cache::found(&pieces, options);
     lowered.warning = cache::keep(&pieces, options).err().map(|error| format!("code is not in the cache: {error}"));
     lowered.code = pieces.into_iter().map(|piece| piece.code).collect();
-    let batch_of = numbers_by_symbol(&batches);
+    let batch_of = numbers_by_symbol(&batches, &sources);
     let batch_of = |symbol: &str| batch_of.get(symbol).copied().unwrap_or(0);
     let of_kernel = |kernel: &&Selected| image(kernel, batch_of(&kernel.unit.fusion.name));
     let of_composite = |composite: &Composite| image_of_composite(composite, &compiled, batch_of(&composite.name));
@@ -104,9 +89,90 @@ pub fn lower(
 }
 
 /// Returns, for each function, the number of the batch that contains it.
-fn numbers_by_symbol<'b>(batches: &'b [KernelBatch]) -> HashMap<&'b str, usize> {
+fn numbers_by_symbol<'b>(batches: &'b [KernelBatch], sources: &'b [KernelSource]) -> HashMap<&'b str, usize> {
     let numbered = batches.iter().zip(0..);
-    numbered.flat_map(|(batch, number)| batch.symbols().map(move |symbol| (symbol, number))).collect()
+    numbered.flat_map(|(batch, number)| batch.symbols(sources).map(move |symbol| (symbol, number))).collect()
+}
+
+/// The kernels and composites of a program.
+struct Program<'p> {
+    sources: &'p [KernelSource],
+    composites: &'p [Composite],
+    /// Names of the kernels that only composites call.
+    inner: &'p BTreeSet<String>,
+    options: &'p Options,
+}
+
+/// The printed text of one batch after each wanted stage.
+type Texts = BTreeMap<Stage, String>;
+/// Batches, and the code and the texts of each batch.
+type Outcomes = (Vec<KernelBatch>, Vec<(Result<BatchCode, LoweringError>, Texts)>);
+
+impl<'p> Program<'p> {
+    /// Compiles all kernels in batches that take about equally long.
+    fn compiled(&self) -> Outcomes {
+        let Options { target, threads, .. } = self.options;
+        let sources: Vec<&'p KernelSource> = self.sources.iter().collect();
+        let stage = |source: &&'p KernelSource| self.with_texts(|texts| StagedKernel::of(source, target, texts));
+        let (staged, texts): (Vec<_>, Vec<Texts>) = in_parallel(&sources, *threads, &stage).into_iter().unzip();
+        let staged = match staged.into_iter().collect::<Result<Vec<StagedKernel>, _>>() {
+            Ok(staged) => staged,
+            Err(error) => return (Vec::new(), vec![(Err(error), Texts::new())]),
+        };
+        let weights: Vec<usize> = staged.iter().map(|kernel| kernel.weight(target)).collect();
+        // PTX and assembly must be one module in one file. Only object code can be several modules.
+        let threads = if target.takes_several_modules() { *threads } else { 1 };
+        let batches = batches::batches(self.sources, self.composites, &weights, threads);
+        let compile = |batch: &KernelBatch| {
+            let kernels = batch.kernels.iter().map(|&number| &staged[number]).collect();
+            let staged = StagedBatch { kernels, composites: &batch.composites, inner: self.inner };
+            let (code, of_module) = self.with_texts(|texts| fusebox_lowering::compile_staged(&staged, target, texts));
+            self.options.progress.tell(Advance::Done(batch.kernels.len()));
+            let mut all = Texts::new();
+            for (stage, text) in batch.kernels.iter().flat_map(|&number| &texts[number]).chain(&of_module) {
+                all.entry(*stage).or_default().push_str(text);
+            }
+            (code.map(BatchCode::new), all)
+        };
+        let outcomes = in_parallel(&batches, threads, &compile);
+        (batches, outcomes)
+    }
+
+    /// Compiles the parts of the program that are not in the cache. Each part is a batch, because
+    /// other programs contain other combinations of kernels. PTX and assembly are one batch.
+    fn compiled_or_cached(&self) -> Outcomes {
+        let Options { target, threads, .. } = self.options;
+        let weights: Vec<usize> =
+            self.sources.iter().map(|source| source.functions.iter().map(Function::size).sum()).collect();
+        let batches = if target.takes_several_modules() {
+            batches::sorted_parts(self.sources, self.composites, &weights)
+        } else {
+            batches::batches(self.sources, self.composites, &weights, 1)
+        };
+        let compile = |batch: &KernelBatch| {
+            let kernels: Vec<KernelSource> = batch.kernels.iter().map(|&number| self.sources[number].clone()).collect();
+            let source = Batch { kernels: &kernels, composites: &batch.composites, inner: self.inner };
+            let (piece, texts) = self.with_texts(|texts| {
+                cache::cached_or_compiled(&source, self.options, || {
+                    fusebox_lowering::compile_batch(&source, target, texts)
+                })
+            });
+            // Each kernel has two steps of progress here, and lowering reports the first. Code from
+            // the cache skips lowering, so both steps are reported here.
+            let steps = if piece.as_ref().is_ok_and(|piece| piece.was_cached) { 2 } else { 1 };
+            self.options.progress.tell(Advance::Done(steps * kernels.len()));
+            (piece, texts)
+        };
+        let outcomes = in_parallel(&batches, *threads, &compile);
+        (batches, outcomes)
+    }
+
+    /// Calls `f` with a receiver of texts, and returns the texts in addition to the result.
+    fn with_texts<T>(&self, f: impl FnOnce(&mut StageTexts) -> T) -> (T, Texts) {
+        let mut texts = StageTexts::new(self.options);
+        let result = f(&mut texts);
+        (result, texts.texts)
+    }
 }
 
 /// Compiles one kernel for arguments of any alignment.
@@ -119,90 +185,6 @@ pub fn lower_on_elements(kernel: &Selected, options: &Options) -> Result<Code, C
         }
         _ => internal(&source),
     })
-}
-
-/// Kernels and composites that are compiled together.
-#[derive(Default)]
-struct KernelBatch<'k> {
-    kernels: Vec<&'k Selected>,
-    composites: Vec<Composite>,
-    /// Number of operations of the kernels.
-    work: usize,
-}
-
-/// Distributes kernels over batches of about equal work: assigns each separately compilable part,
-/// the largest first, to the batch that has the least work so far.
-fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usize) -> Vec<KernelBatch<'k>> {
-    if kernels.is_empty() {
-        return Vec::new();
-    }
-    let parts = sorted_parts(kernels, composites);
-    let work: usize = parts.iter().map(|part| part.work).sum();
-    let count = (work / LEAST_OF_BATCH).clamp(1, threads.max(1)).min(parts.len());
-    let mut batches: Vec<KernelBatch> = (0..count).map(|_| KernelBatch::default()).collect();
-    for part in parts {
-        if let Some(batch) = batches.iter_mut().min_by_key(|batch| batch.work) {
-            batch.add(part);
-        }
-    }
-    batches
-}
-
-/// Returns the separately compilable parts of the kernels, the part with the most operations first.
-fn sorted_parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<KernelBatch<'k>> {
-    let mut parts = parts(kernels, composites);
-    parts.sort_by_key(|part| Reverse(part.work));
-    parts
-}
-
-impl<'k> KernelBatch<'k> {
-    /// Returns the names of the functions in the batch's code.
-    fn symbols(&self) -> impl Iterator<Item = &str> {
-        let kernels = self.kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str());
-        kernels.chain(self.composites.iter().map(|composite| composite.name.as_str()))
-    }
-
-    fn add(&mut self, other: KernelBatch<'k>) {
-        self.kernels.extend(other.kernels);
-        self.composites.extend(other.composites);
-        self.work += other.work;
-    }
-}
-
-/// Splits kernels into the smallest parts that can be compiled separately. A part contains whole
-/// composites together with the kernels that they call, so composites that call a common kernel are
-/// in the same part.
-fn parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<KernelBatch<'k>> {
-    let numbers: HashMap<&str, usize> =
-        kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str()).zip(0..).collect();
-    let mut part_of: Vec<usize> = (0..kernels.len()).collect();
-    let called: Vec<Vec<usize>> = composites.iter().map(|composite| called(composite, &numbers)).collect();
-    for numbers in &called {
-        let joined: BTreeSet<usize> = numbers.iter().map(|&number| part_of[number]).collect();
-        let first = joined.first().copied();
-        part_of.iter_mut().filter(|part| joined.contains(part)).for_each(|part| *part = first.unwrap_or(*part));
-    }
-    let mut parts: BTreeMap<usize, KernelBatch> = BTreeMap::new();
-    for (&kernel, &part) in kernels.iter().zip(&part_of) {
-        let work = kernel.functions.iter().map(Function::size).sum();
-        parts.entry(part).or_default().add(KernelBatch { kernels: vec![kernel], composites: Vec::new(), work });
-    }
-    for (composite, numbers) in composites.iter().zip(&called) {
-        let part = numbers.first().map_or(0, |&number| part_of[number]);
-        parts.entry(part).or_default().composites.push(composite.clone());
-    }
-    parts.into_values().collect()
-}
-
-/// Returns the numbers of the kernels that a composite calls.
-fn called(composite: &Composite, numbers: &HashMap<&str, usize>) -> Vec<usize> {
-    let mut called = BTreeSet::new();
-    for step in all(&composite.steps) {
-        if let Step::Kernel { kernel, .. } = step {
-            called.extend(numbers.get(kernel.as_str()));
-        }
-    }
-    called.into_iter().collect()
 }
 
 /// Applies a function to all items on up to `threads` threads. A free thread takes the next item.
@@ -346,10 +328,10 @@ pub fn arguments(kernel: &Selected) -> Vec<KernelArgument> {
     parameters.chain(outputs).collect()
 }
 
-/// Collects the printed text of one batch after each wanted lowering stage.
+/// Collects the printed texts of one batch after each wanted lowering stage.
 struct StageTexts<'o> {
     options: &'o Options,
-    texts: BTreeMap<Stage, String>,
+    texts: Texts,
 }
 
 impl<'o> StageTexts<'o> {
@@ -375,11 +357,12 @@ impl Stages for StageTexts<'_> {
     }
 
     fn stage(&mut self, stage: Stage, text: &str) {
-        self.texts.insert(stage, text.into());
+        // A batch has one text for each stage, whose kernels come one after the other.
+        self.texts.entry(stage).or_default().push_str(text);
     }
 }
 
-fn dump_texts(dump: &Dump, batch: usize, texts: &BTreeMap<Stage, String>) -> Result<(), CompileError> {
+fn dump_texts(dump: &Dump, batch: usize, texts: &Texts) -> Result<(), CompileError> {
     for (stage, text) in texts {
         if let Some((phase, part, extension)) = dumped(*stage, batch) {
             dump.write(phase, &part, extension, || text.clone().into_bytes())?;
@@ -402,8 +385,8 @@ fn dumped(stage: Stage, batch: usize) -> Option<(Phase, String, &'static str)> {
     };
     // The two forms of the dialect and of LLVM IR before optimisation have one number, so that the
     // names of dumps do not depend on the lowering.
-    let number = stage as u8 - u8::from(stage > Stage::LlvmDialect);
-    Some((phase, format!("{number}-{}{batch}", stage.name()), extension))
+    let order = stage as u8 - u8::from(stage > Stage::LlvmDialect);
+    Some((phase, format!("{order}-{}{batch}", stage.name()), extension))
 }
 
 /// For a program with only one kernel, returns the name of the dump file that shows the kernel

@@ -26,6 +26,7 @@ mod symbols;
 mod targets;
 mod upstream;
 mod verify;
+mod weight;
 mod word_products;
 mod write;
 
@@ -38,7 +39,7 @@ pub use composite::{Batch, Composite, Step};
 pub use error::{Diagnostic, LoweringError};
 pub use launch::read_kernel;
 pub use mlir::{MlirPasses, check_with_mlir, generic_form};
-pub use pipeline::{compile, compile_batch, dedicate, kernel_text, lower};
+pub use pipeline::{StagedBatch, StagedKernel, compile, compile_batch, compile_staged, dedicate, kernel_text, lower};
 pub use targets::{Lowering, Runner, Target};
 pub use verify::{parse, read, verify};
 

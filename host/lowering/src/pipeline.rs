@@ -11,7 +11,10 @@ use crate::optimize::{FunctionPasses, Passes};
 use crate::stages::{self, KernelFunctions};
 use crate::targets::{Lowering, TargetInfo};
 use crate::verify::{invalid, verify, verify_stage};
-use crate::{Batch, Code, KernelSource, MlirPasses, Rewritten, Stage, Stages, Target, launch, optimize, symbols};
+use crate::{
+    Batch, Code, Composite, KernelSource, MlirPasses, Rewritten, Stage, Stages, Target, launch, optimize, symbols,
+    weight,
+};
 
 /// The stages that rewrite kernel IR.
 const PASSES: [Stage; 5] = [Stage::Inlined, Stage::Memory, Stage::Loops, Stage::Indices, Stage::Scalars];
@@ -30,16 +33,59 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
 /// # Errors
 /// The errors of [`compile`], and an error if a composite does not match the kernels that it calls.
 pub fn compile_batch(batch: &Batch<'_>, target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
+    let staged = batch.kernels.iter().map(|kernel| StagedKernel::of(kernel, target, stages));
+    let staged = staged.collect::<Result<Vec<StagedKernel>, LoweringError>>()?;
+    let Batch { composites, inner, .. } = *batch;
+    compile_staged(&StagedBatch { kernels: staged.iter().collect(), composites, inner }, target, stages)
+}
+
+/// A kernel that has passed the stages of kernel IR.
+pub struct StagedKernel<'k> {
+    source: &'k KernelSource,
+    functions: KernelFunctions,
+}
+
+impl<'k> StagedKernel<'k> {
+    /// Runs the stages of kernel IR on a kernel.
+    ///
+    /// # Errors
+    /// If the kernel's IR is invalid, or uses a feature that the target lacks.
+    pub fn of(source: &'k KernelSource, target: &Target, stages: &mut dyn Stages) -> Result<Self, LoweringError> {
+        let functions = passed(source, target.info(), Stage::Kernel, &PASSES, stages)?;
+        Ok(StagedKernel { source, functions })
+    }
+
+    /// Estimates how long LLVM takes for the kernel: about the number of machine instructions.
+    pub fn weight(&self, target: &Target) -> usize {
+        self.functions.functions.iter().map(|function| weight::of_function(function, target.info())).sum()
+    }
+}
+
+/// Kernels and composites that are compiled together, after the stages of kernel IR.
+pub struct StagedBatch<'b> {
+    /// All kernels, including the kernels that composites call.
+    pub kernels: Vec<&'b StagedKernel<'b>>,
+    /// Functions that call several of the batch's kernels.
+    pub composites: &'b [Composite],
+    /// Names of the kernels that only composites call. The compiled code does not export these.
+    pub inner: &'b BTreeSet<String>,
+}
+
+/// Compiles kernels that have passed the stages of kernel IR to a single object or text.
+///
+/// # Errors
+/// If the target does not exist, or if a composite does not match the kernels that it calls.
+pub fn compile_staged(
+    batch: &StagedBatch<'_>,
+    target: &Target,
+    stages: &mut dyn Stages,
+) -> Result<Code, LoweringError> {
     let info = target.info();
     let (machine, mut module) = started(info, stages)?;
-    let wanted = Stage::ALL.into_iter().filter(|&stage| stage <= Stage::Scalars && stages.wants(stage));
-    let mut texts: Vec<(Stage, String)> = wanted.map(|stage| (stage, String::new())).collect();
-    for kernel in batch.kernels {
-        let functions = passed(kernel, info, Stage::Kernel, &PASSES, &mut texts, stages)?;
-        module.add_kernel(&functions, &kernel.facts(), !batch.inner.contains(&kernel.entry))?;
+    for StagedKernel { source, functions } in &batch.kernels {
+        module.add_kernel(functions, &source.facts(), !batch.inner.contains(&source.entry))?;
     }
     module.add_composites(batch.composites)?;
-    texts.iter().for_each(|(stage, text)| stages.stage(*stage, text));
     module.add_math()?;
     generate(module, &machine, info, stages)
 }
@@ -79,7 +125,7 @@ pub fn lower(
     }
     let passes: Vec<Stage> = PASSES.into_iter().filter(|&stage| from < stage && stage <= to).collect();
     let mut only = Only { wanted: to, text: String::new(), mlir_passes };
-    let functions = passed(kernel, info, from, &passes, &mut [], &mut only)?;
+    let functions = passed(kernel, info, from, &passes, &mut only)?;
     if to <= Stage::Scalars {
         return Ok(functions.text(info));
     }
@@ -142,17 +188,16 @@ fn passed(
     info: &TargetInfo,
     from: Stage,
     passes: &[Stage],
-    texts: &mut [(Stage, String)],
     stages: &mut dyn Stages,
 ) -> Result<KernelFunctions, LoweringError> {
     let facts = kernel.facts();
     let mut functions = verified(kernel, from)?;
     rewrite(from, kernel, &mut functions, stages)?;
-    offer(texts, Stage::Kernel, &functions, info);
+    offer(Stage::Kernel, &functions, info, stages);
     for &stage in passes {
         functions = stages::advance(functions, stage, &facts, info).map_err(|error| error.in_kernel(&facts, info))?;
         rewrite(stage, kernel, &mut functions, stages)?;
-        offer(texts, stage, &functions, info);
+        offer(stage, &functions, info, stages);
     }
     Ok(functions)
 }
@@ -168,9 +213,9 @@ fn rewrite(
     entry_first(kernel, &mut functions.functions).map(drop)
 }
 
-fn offer(texts: &mut [(Stage, String)], stage: Stage, functions: &KernelFunctions, info: &TargetInfo) {
-    if let Some((_, text)) = texts.iter_mut().find(|(wanted, _)| *wanted == stage) {
-        text.push_str(&functions.text(info));
+fn offer(stage: Stage, functions: &KernelFunctions, info: &TargetInfo, stages: &mut dyn Stages) {
+    if stages.wants(stage) {
+        stages.stage(stage, &functions.text(info));
     }
 }
 

@@ -16,6 +16,13 @@ pub struct BatchCode {
     key: Option<Key>,
 }
 
+impl BatchCode {
+    /// Returns compiled code that is not written to the cache.
+    pub fn new(code: Code) -> BatchCode {
+        BatchCode { code, was_cached: false, key: None }
+    }
+}
+
 /// Returns the code of a batch from the cache, or compiles it.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ mod tests;
 
 use std::fmt;
 
-pub use code::{cached_or_compiled, found, keep};
+pub use code::{BatchCode, cached_or_compiled, found, keep};
 pub use cubin::cached_or_assembled;
 pub use handle::Cache;
 pub use program::compile_or_load;

@@ -71,6 +71,9 @@ fn code_that_has_to_be_one_module_is_kept_as_one() {
     let options = Options { target: Target::nvptx(90), device: DeviceDescription::sm(90), ..options };
     assert_eq!(found(MODULE, &options), Some(Cached::Code { found: 0, of: 1 }));
     assert_eq!(found(MODULE, &options), Some(Cached::Program));
+    // `compile` returns more than the executable, without compiling kernels again.
+    let whole = compile(&Source::text("m.hlo", MODULE), &options).unwrap();
+    assert_eq!(whole.cached, Some(Cached::Code { found: 1, of: 1 }));
 }
 
 #[test]
