@@ -354,10 +354,11 @@ impl DirectSizes {
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         let (outputs, visits) = written(&problem.roots, problem.convolution, |roots| self.written(problem, roots));
         let (of_long, of_wide) = if self.by_positions { ("features", "positions") } else { ("positions", "features") };
+        let input = self.input(problem);
         Plan {
             shared_bytes: self.bytes_of(problem) as u32,
-            visits: self.reads(problem).into_iter().chain(visits).collect(),
-            work: self.work(problem),
+            visits: self.reads(problem, &input).into_iter().chain(visits).collect(),
+            work: self.work(problem, &input),
             configuration: self.configuration(),
             alternatives: self.alternatives(problem, device),
             notes: vec![format!(
@@ -376,16 +377,16 @@ impl DirectSizes {
     /// Returns the cost of computing the products and of copying the operands. The cost counts
     /// vectors with as many lanes as the type of the sums allows. The cost includes products for
     /// positions and features beyond the end.
-    fn work(&self, problem: &DirectProblem) -> Work {
+    fn work(&self, problem: &DirectProblem, input: &Operand) -> Work {
         let [_, long, wide] = self.sum_dims(problem);
         let rows = (problem.batches() * problem.rows() * self.grid[2]) as f64;
         let steps = (problem.outer() * problem.steps()) as f64;
         let slow = of_step(self.height, self.vectors) as f64 / (self.height * self.vectors) as f64;
         let copied =
             rows * (problem.outer() * self.row_size(problem)) as f64 + (self.blocks() * self.features) as f64 * steps;
-        let input = self
-            .input(problem)
+        let input = input
             .runs
+            .as_ref()
             .map_or(0.0, |runs| runs.overhead(rows * (problem.outer() * self.row_size(problem)) as f64, 1));
         Work {
             additions: input + rows * steps * (long * wide) as f64 / self.lanes as f64 * VECTOR_OF_PRODUCTS * slow,
@@ -395,13 +396,12 @@ impl DirectSizes {
     }
 
     /// Returns the visits of the copied operands.
-    fn reads(&self, problem: &DirectProblem) -> [Visit; 2] {
+    fn reads(&self, problem: &DirectProblem, input: &Operand) -> [Visit; 2] {
         let [group, row, feature] = self.place_of(Expr::dim(1));
-        let at = self.input(problem).at;
         let size = self.row_size(problem);
         let point = [group.clone(), row + Expr::range(0), Expr::range(1) * size + Expr::range(2)];
         let ranges = [("row", self.rows), ("outer", problem.outer()), ("place", size)];
-        let input = self.over_blocks(&at, &point, &ranges);
+        let input = self.over_blocks(&input.at, &point, &ranges);
         let steps = problem.outer() * problem.steps();
         let (line, step) = if problem.kernel.runs_along_steps { (0, 1) } else { (1, 0) };
         let point = [group, feature + Expr::range(line), Expr::range(step)];
