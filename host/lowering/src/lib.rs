@@ -103,8 +103,8 @@ pub enum Code {
     Assembly(String),
 }
 
-/// A stage of lowering. [`Stages::stage`] receives the text of the kernels after each stage, in
-/// this order.
+/// A stage of lowering. [`Stages::stage`] receives the text of each kernel after each stage of
+/// kernel IR, in this order, and then the texts of the module that contains the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
     /// Kernel IR as the caller passes it.

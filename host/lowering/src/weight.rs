@@ -14,7 +14,7 @@ pub(crate) fn of_function(function: &Function, target: &TargetInfo) -> usize {
 }
 
 /// Returns the weight of an operation, including the operations in its regions.
-pub(crate) fn of_operation(op: &Operation, types: &[Type], target: &TargetInfo) -> usize {
+fn of_operation(op: &Operation, types: &[Type], target: &TargetInfo) -> usize {
     // An operation without operands is a constant, or does not become an instruction either.
     let own = if !op.regions.is_empty() {
         OF_REGIONS

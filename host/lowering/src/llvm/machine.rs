@@ -240,11 +240,12 @@ const SLOW_GATHERS: [&str; 9] = [
 /// Cascade Lake, finding the position of the largest of ten adjacent f64 takes 4.5 times as long
 /// with gathers as with loads of single elements.
 fn with_fast_reads(features: String, processor: &str) -> String {
-    let is_amd = processor.starts_with("znver");
-    match () {
-        () if is_amd => features + ",+prefer-no-gather,+prefer-no-scatter",
-        () if SLOW_GATHERS.contains(&processor) => features + ",+prefer-no-gather",
-        () => features,
+    if processor.starts_with("znver") {
+        features + ",+prefer-no-gather,+prefer-no-scatter"
+    } else if SLOW_GATHERS.contains(&processor) {
+        features + ",+prefer-no-gather"
+    } else {
+        features
     }
 }
 
