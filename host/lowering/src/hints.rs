@@ -1,10 +1,12 @@
 //! Hints for LLVM's optimiser. Hints do not change the results of a kernel, except for the order of
 //! sums that may be regrouped. All lowerings give LLVM the same hints.
 
+mod jam;
+
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
-use fusebox_core::ir::{Attribute, Effect, Function, OpKind, Operation, Region, Value};
+use fusebox_core::ir::{Attribute, Effect, Function, OpKind, Operation, Region, Type, Value};
 
 use crate::targets::TargetInfo;
 
@@ -63,18 +65,25 @@ pub(crate) enum LoopWish {
     WholeVectors,
     /// Add no scalar loop for remaining iterations.
     NoRemainder,
+    /// Compute this many iterations together: unroll the loop, and join the copies of its inner
+    /// loop. In the inner loop, use [`JAMMED_VECTORS`] vectors for each sum.
+    Jammed(i64),
 }
 
-/// Returns the restriction for a loop. If an SSA value is a constant, `number` returns the value as
-/// an integer.
+/// Number of vectors of each sum in the inner loop of a [`LoopWish::Jammed`] loop. More than one
+/// vector makes each sum more exact, because each lane adds fewer numbers.
+pub(crate) const JAMMED_VECTORS: i64 = 2;
+
+/// Returns the restriction for a loop. `types` are the types of the function's values. If an SSA
+/// value is a constant, `number` returns the value as an integer.
 pub(crate) fn wish(
     op: &Operation,
     body: &Region,
+    types: &[Type],
     number: &dyn Fn(Value) -> Option<i64>,
     target: &TargetInfo,
 ) -> LoopWish {
-    let bound = |at: usize| op.operands.get(at).and_then(|&bound| number(bound));
-    let bounds = [bound(0), bound(1), bound(2)];
+    let bounds = jam::bounds(op, number);
     if is_short_copy(bounds, body, target) {
         LoopWish::WholeVectors
     } else if gathers(body) > target.most_gathers {
@@ -84,7 +93,8 @@ pub(crate) fn wish(
     } else if fills_vectors(bounds) && target.gpu.is_none() && reads_parts_of_groups(body, number) {
         LoopWish::NoRemainder
     } else {
-        LoopWish::None
+        let count = if target.gpu.is_none() { jam::count(op, body, types, number) } else { None };
+        count.map_or(LoopWish::None, LoopWish::Jammed)
     }
 }
 
@@ -227,7 +237,7 @@ mod tests {
             numbers.extend(op.attribute("value").and_then(Attribute::as_integer).map(|number| (op.result(), number)));
         });
         let op = body.operations.iter().find(|op| op.kind == OpKind::For).expect("the loop");
-        wish(op, &op.regions[0], &|value| numbers.get(&value).copied(), Target::cpu().info())
+        wish(op, &op.regions[0], &functions[0].types, &|value| numbers.get(&value).copied(), Target::cpu().info())
     }
 
     #[test]

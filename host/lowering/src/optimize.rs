@@ -152,8 +152,8 @@ fn around_vectors(on_loops: &str) -> String {
 /// Returns the passes for functions that may have loops to vectorise.
 fn vectorising() -> String {
     [
-        // Vectorises loops.
-        "loop(loop-rotate<header-duplication>,loop-deletion),loop-vectorize,infer-alignment",
+        // Unrolls and jams the loops that have a hint (`hints::jam`), then vectorises loops.
+        "loop(loop-rotate<header-duplication>,loop-deletion),loop(loop-unroll-and-jam),loop-vectorize,infer-alignment",
         // Unrolls loops over the lanes of a tile of accumulators. The accumulators then need no
         // memory.
         SHORT_LOOPS,

@@ -8,7 +8,7 @@ use fusebox_core::ir::{
 };
 
 use crate::error::{Done, Unsupported};
-use crate::hints::{LoopWish, wish};
+use crate::hints::{JAMMED_VECTORS, LoopWish, wish};
 use crate::math as library;
 use crate::math_versions::name_of;
 use crate::targets::TargetInfo;
@@ -235,7 +235,7 @@ impl<'s> Body<'_, '_, 's> {
 
     fn for_loop(&mut self, op: &'s Operation) -> Done {
         let [body] = &op.regions[..] else { return Unsupported::because("it has no body") };
-        let wish = wish(op, body, &|value| self.numbers.get(&value).copied(), self.kernel.target);
+        let wish = wish(op, body, &self.source.types, &|value| self.numbers.get(&value).copied(), self.kernel.target);
         let annotation = |text: &str| Attribute::raw(format!("#llvm.loop_annotation<{text}>"));
         let annotation = match wish {
             LoopWish::None => annotation(""),
@@ -243,6 +243,10 @@ impl<'s> Body<'_, '_, 's> {
             LoopWish::InOrder => annotation("isVectorized = true"),
             LoopWish::WholeVectors => annotation("vectorize = <disable = false>"),
             LoopWish::NoRemainder => annotation("vectorize = <predicateEnable = true>"),
+            LoopWish::Jammed(count) => annotation(&format!(
+                "unrollAndJam = <count = {count} : i32, \
+                 followupInner = #llvm.loop_annotation<interleave = <count = {JAMMED_VECTORS} : i32>>>"
+            )),
         };
         // LLVM merges an empty block into its predecessor and moves the metadata there. If the
         // predecessor closes an inner loop, the metadata would apply to the inner loop. This call

@@ -2,6 +2,7 @@
 
 use crate::jit::{source, stages_of};
 use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
+use fusebox_core::ir::FastMath;
 use fusebox_lowering::{Stage, Target};
 
 /// Returns the text of a kernel after one stage. This stage unrolls short loops and marks the other
@@ -64,4 +65,27 @@ fn loops_over_vectors_stay_loops_and_those_over_elements_are_left_to_the_vectori
     let (elements, vectors) = (doubled(1), doubled(16));
     assert!(!elements.contains("fusebox.unroll"), "{elements}");
     assert!(vectors.contains(r#"fusebox.unroll = "never""#), "{vectors}");
+}
+
+#[test]
+fn rows_of_a_product_with_a_vector_share_a_loop() {
+    let mut b = FunctionBuilder::new("k");
+    let matrix = b.argument(Type::tensor(&[64, 256], Scalar::F32));
+    let vector = b.argument(Type::tensor(&[256], Scalar::F32));
+    let output = b.argument(Type::tensor(&[64], Scalar::F32));
+    let (zero, one, rows, columns) = (b.index(0), b.index(1), b.index(64), b.index(256));
+    let written = b.scf_for(zero, rows, one, &[output], |b, row, output| {
+        let start = b.float(0.0, Scalar::F32);
+        let sum = b.scf_for(zero, columns, one, &[start], |b, column, sum| {
+            let (x, y) = (b.extract(matrix, &[row, column]), b.extract(vector, &[column]));
+            let product = b.mulf(x, y);
+            b.set_fastmath(FastMath::REASSOC);
+            vec![b.addf(sum[0], product)]
+        });
+        vec![b.insert(sum[0], output[0], &[row])]
+    });
+    b.ret(&written);
+    let kernel = source("k", &b.finish().unwrap().to_string(), &[65536, 1024, 256], 1, 1, 1);
+    let optimized = stages_of(&kernel, &Target::cpu()).unwrap().1.get(Stage::Llvm).to_owned();
+    assert_eq!(optimized.matches("call reassoc float @llvm.vector.reduce.fadd").count(), 4, "{optimized}");
 }
