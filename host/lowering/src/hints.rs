@@ -51,7 +51,7 @@ pub(crate) fn only_reads(function: &Function) -> bool {
     only_reads
 }
 
-/// Restrictions on LLVM's transformations of a loop.
+/// Request to LLVM: to transform a loop, or not to transform it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoopWish {
     /// LLVM decides.
@@ -66,16 +66,12 @@ pub(crate) enum LoopWish {
     /// Add no scalar loop for remaining iterations.
     NoRemainder,
     /// Compute this many iterations together: unroll the loop, and join the copies of its inner
-    /// loop. In the inner loop, use [`JAMMED_VECTORS`] vectors for each sum.
+    /// loop.
     Jammed(i64),
 }
 
-/// Number of vectors of each sum in the inner loop of a [`LoopWish::Jammed`] loop. More than one
-/// vector makes each sum more exact, because each lane adds fewer numbers.
-pub(crate) const JAMMED_VECTORS: i64 = 2;
-
-/// Returns the restriction for a loop. `types` are the types of the function's values. If an SSA
-/// value is a constant, `number` returns the value as an integer.
+/// Returns the request for a loop. `types` are the types of the function's values. If an SSA value
+/// is a constant, `number` returns the value as an integer.
 pub(crate) fn wish(
     op: &Operation,
     body: &Region,

@@ -93,10 +93,11 @@ fn random_fusions_have_equal_bits() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Programs with kernels of all emitters, with loops that are compiled as one function, and with
-/// functions that kernels call.
-const PROGRAMS: [&str; 3] = [
+/// Programs with kernels of all emitters, with loops that are compiled as one function, with
+/// functions that kernels call, and with rows that LLVM computes together.
+const PROGRAMS: [&str; 4] = [
     include_str!("lowerings.hlo"),
+    include_str!("lowerings_rows.hlo"),
     include_str!("../../../workshop/tests/stages.hlo"),
     include_str!("../../../workshop/tests/turns.hlo"),
 ];

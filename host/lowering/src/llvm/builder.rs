@@ -176,35 +176,26 @@ impl Module {
     /// Adds the jump that closes a loop whose body LLVM must not copy: LLVM may vectorise the loop
     /// but neither unroll nor interleave it.
     pub(crate) fn branch_back_in_one_copy(&self, to: Bb) {
-        self.branch_with_wish(to, &[self.metadata_text("llvm.loop.unroll.disable")]);
+        self.branch_with_wish(to, "llvm.loop.unroll.disable", None);
     }
 
     /// Adds the jump that closes a loop of few iterations. The vectoriser rewrites a loop with this
     /// jump as a loop over full vectors and a scalar loop for the remaining iterations.
     pub(crate) fn branch_back_in_whole_vectors(&self, to: Bb) {
-        self.branch_with_wish(to, &[self.metadata_text("llvm.loop.vectorize.enable"), self.metadata_int(1, 1)]);
+        self.branch_with_wish(to, "llvm.loop.vectorize.enable", Some(self.const_int(self.int(1), 1)));
     }
 
     /// Adds the jump that closes a loop to which the vectoriser adds no scalar loop for remaining
     /// iterations. The loop's number of iterations fills whole vectors, so that the vectoriser
     /// masks no lanes.
     pub(crate) fn branch_back_without_remainder(&self, to: Bb) {
-        self.branch_with_wish(
-            to,
-            &[self.metadata_text("llvm.loop.vectorize.predicate.enable"), self.metadata_int(1, 1)],
-        );
+        self.branch_with_wish(to, "llvm.loop.vectorize.predicate.enable", Some(self.const_int(self.int(1), 1)));
     }
 
     /// Adds the jump that closes a loop of which LLVM computes `count` iterations together: LLVM
-    /// unrolls the loop and joins the copies of its inner loop. The vectoriser then uses `vectors`
-    /// vectors for each value that the inner loop carries.
-    pub(crate) fn branch_back_jammed(&self, to: Bb, count: i64, vectors: i64) {
-        let vectors =
-            self.metadata_list(&[self.metadata_text("llvm.loop.interleave.count"), self.metadata_int(32, vectors)]);
-        let of_inner = self.metadata_list(&[self.metadata_text("llvm.loop.unroll_and_jam.followup_inner"), vectors]);
-        let count =
-            self.metadata_list(&[self.metadata_text("llvm.loop.unroll_and_jam.count"), self.metadata_int(32, count)]);
-        self.branch_with_wishes(to, &[count, of_inner]);
+    /// unrolls the loop and joins the copies of its inner loop.
+    pub(crate) fn branch_back_jammed(&self, to: Bb, count: i64) {
+        self.branch_with_wish(to, "llvm.loop.unroll_and_jam.count", Some(self.const_int(self.int(32), count)));
     }
 
     /// Adds the jump that closes a loop whose iterations run in order. LLVM does not vectorise a
@@ -214,35 +205,20 @@ impl Module {
         // predecessor closes an inner loop, the metadata would apply to the inner loop. This call
         // keeps the block non-empty and generates no machine instruction.
         self.call_intrinsic("llvm.sideeffect", &[], &[]);
-        self.branch_with_wish(to, &[self.metadata_text("llvm.loop.isvectorized"), self.metadata_int(32, 1)]);
+        self.branch_with_wish(to, "llvm.loop.isvectorized", Some(self.const_int(self.int(32), 1)));
     }
 
-    fn metadata_text(&self, text: &str) -> LLVMMetadataRef {
-        // SAFETY: LLVM copies the text.
-        unsafe { LLVMMDStringInContext2(self.context, text.as_ptr().cast(), text.len()) }
-    }
-
-    fn metadata_int(&self, bits: u32, number: i64) -> LLVMMetadataRef {
-        // SAFETY: the constant belongs to this context.
-        unsafe { LLVMValueAsMetadata(self.const_int(self.int(bits), number).0) }
-    }
-
-    fn metadata_list(&self, parts: &[LLVMMetadataRef]) -> LLVMMetadataRef {
-        // SAFETY: LLVM copies the list, and its parts belong to this context.
-        unsafe { LLVMMDNodeInContext2(self.context, parts.as_ptr().cast_mut(), parts.len()) }
-    }
-
-    fn branch_with_wish(&self, to: Bb, wish: &[LLVMMetadataRef]) {
-        self.branch_with_wishes(to, &[self.metadata_list(wish)]);
-    }
-
-    fn branch_with_wishes(&self, to: Bb, wishes: &[LLVMMetadataRef]) {
+    fn branch_with_wish(&self, to: Bb, flag: &str, value: Option<Val>) {
         // SAFETY: all values belong to this context. A loop's metadata node refers to itself, so it
         // is created with a temporary operand, which is then replaced.
         unsafe {
             let branch = LLVMBuildBr(self.builder, to.0);
+            let text = LLVMMDStringInContext2(self.context, flag.as_ptr().cast(), flag.len());
+            let value = value.map(|value| LLVMValueAsMetadata(value.0));
+            let mut wish: Vec<LLVMMetadataRef> = [text].into_iter().chain(value).collect();
+            let wish = LLVMMDNodeInContext2(self.context, wish.as_mut_ptr(), wish.len());
             let stand_in = LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
-            let node = self.metadata_list(&[&[stand_in], wishes].concat());
+            let node = LLVMMDNodeInContext2(self.context, [stand_in, wish].as_mut_ptr(), 2);
             LLVMMetadataReplaceAllUsesWith(stand_in, node);
             let kind = LLVMGetMDKindIDInContext(self.context, c"llvm.loop".as_ptr(), 9);
             LLVMSetMetadata(branch, kind, LLVMMetadataAsValue(self.context, node));

@@ -8,7 +8,7 @@ use fusebox_core::ir::{
 };
 
 use crate::error::{Done, Unsupported};
-use crate::hints::{JAMMED_VECTORS, LoopWish, wish};
+use crate::hints::{LoopWish, wish};
 use crate::math as library;
 use crate::math_versions::name_of;
 use crate::targets::TargetInfo;
@@ -243,10 +243,7 @@ impl<'s> Body<'_, '_, 's> {
             LoopWish::InOrder => annotation("isVectorized = true"),
             LoopWish::WholeVectors => annotation("vectorize = <disable = false>"),
             LoopWish::NoRemainder => annotation("vectorize = <predicateEnable = true>"),
-            LoopWish::Jammed(count) => annotation(&format!(
-                "unrollAndJam = <count = {count} : i32, \
-                 followupInner = #llvm.loop_annotation<interleave = <count = {JAMMED_VECTORS} : i32>>>"
-            )),
+            LoopWish::Jammed(count) => annotation(&format!("unrollAndJam = <count = {count} : i32>")),
         };
         // LLVM merges an empty block into its predecessor and moves the metadata there. If the
         // predecessor closes an inner loop, the metadata would apply to the inner loop. This call

@@ -4,7 +4,7 @@ use fusebox_core::ir::{OpKind, Operation, Region, Value};
 
 use super::function::Body;
 use crate::error::{Done, Required, Unsupported};
-use crate::hints::{JAMMED_VECTORS, LoopWish, wish};
+use crate::hints::{LoopWish, wish};
 use crate::llvm::{Bb, IntPredicate, Op, Val};
 use crate::stages::moves_memory;
 
@@ -78,7 +78,7 @@ impl<'s> Body<'_, '_, 's> {
             LoopWish::InOrder => self.llvm().branch_back_in_order(header),
             LoopWish::WholeVectors => self.llvm().branch_back_in_whole_vectors(header),
             LoopWish::NoRemainder => self.llvm().branch_back_without_remainder(header),
-            LoopWish::Jammed(count) => self.llvm().branch_back_jammed(header, count, JAMMED_VECTORS),
+            LoopWish::Jammed(count) => self.llvm().branch_back_jammed(header, count),
         }
         self.llvm().position_at_end(after);
         self.bind_all(&op.results, &phis[1..]);

@@ -55,7 +55,7 @@ llvm.func @k.body(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: !llvm.ptr, %arg3: i
   %19 = llvm.getelementptr inbounds %arg2[%5] : (!llvm.ptr, i64) -> !llvm.ptr, f32
   llvm.store %8, %19 {alignment = 4 : i64} : f32, !llvm.ptr
   %20 = llvm.add %5, %1 overflow<nsw> : i64
-  llvm.br ^bb1(%20 : i64) {loop_annotation = #llvm.loop_annotation<unrollAndJam = <count = 4 : i32, followupInner = <interleave = <count = 2 : i32>>>>}
+  llvm.br ^bb1(%20 : i64) {loop_annotation = #llvm.loop_annotation<unrollAndJam = <count = 4 : i32>>}
 ^bb6:  // pred: ^bb1
   llvm.return
 }

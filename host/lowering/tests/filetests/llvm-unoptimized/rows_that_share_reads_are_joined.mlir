@@ -92,7 +92,5 @@ define void @k(ptr %0, i64 %1, i64 %2) #1 {
 attributes #0 = { alwaysinline nounwind }
 attributes #1 = { nounwind }
 
-!0 = distinct !{!0, !1, !2}
+!0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.unroll_and_jam.count", i32 4}
-!2 = !{!"llvm.loop.unroll_and_jam.followup_inner", !3}
-!3 = !{!"llvm.loop.interleave.count", i32 2}
