@@ -6,6 +6,9 @@
 //!   tile[lane] += p[i + lane]   … at 32, at 64;  8 x f32 at 96;  4 x f32 at 104;  2 x f32 at 108
 //! ```
 //!
+//! If the number of iterations is a variable, loops over vectors replace the loop, provided that a
+//! power of two divides the number.
+//!
 //! LLVM's vectoriser would produce similar code, but the analysis of each loop and the passes after
 //! the vectoriser take longer than all other passes. LLVM keeps accumulators in registers only if
 //! the accesses to the accumulators are not in a loop.
@@ -35,10 +38,15 @@ const PIECE: i64 = 128;
 const STRAIGHT: i64 = 512;
 /// Number of bytes that one iteration computes if a loop over pieces replaces a long loop.
 const TURN: i64 = 256;
+/// Least number of bytes of a piece if a variable determines the number of lanes. The number of
+/// lanes must be a multiple of the lanes of this piece, so that no lanes remain.
+const LEAST_PIECE: i64 = 32;
 
 /// The facts about a function that decide whether a loop can be replaced.
 pub(crate) struct Surroundings {
     constants: HashMap<Value, i64>,
+    /// Numbers of low bits of integers that are zero, so that a power of two divides the integers.
+    low_zeros: HashMap<Value, u32>,
     /// Constants whose bytes are all zero.
     zeros: HashSet<Value>,
     memories: HashMap<Value, Memory>,
@@ -153,11 +161,24 @@ fn replace_in(region: &mut Region, types: &mut Vec<Type>, surroundings: &Surroun
 /// Returns the operations that replace a loop. `None` if the operation is not a loop over lanes.
 fn replaced(op: &Operation, types: &mut Vec<Type>, surroundings: &Surroundings) -> Option<Vec<Operation>> {
     let known = |value: &Value| surroundings.constants.get(value).copied();
-    let count = match op.operands.first_chunk::<3>()?.each_ref().map(known) {
-        [Some(0), Some(count), Some(1)] if op.kind == OpKind::For && count >= LEAST_LANES => count,
-        _ => return None,
-    };
-    let body = LaneBody::of(op, count, types, surroundings)?;
+    if op.kind != OpKind::For {
+        return None;
+    }
+    match op.operands.first_chunk::<3>()?.each_ref().map(known) {
+        [Some(0), Some(count), Some(1)] if count >= LEAST_LANES => of_constant_count(op, count, types, surroundings),
+        [Some(0), None, Some(1)] => of_variable_count(op, types, surroundings),
+        _ => None,
+    }
+}
+
+/// Returns the operations that replace a loop with a constant number of lanes.
+fn of_constant_count(
+    op: &Operation,
+    count: i64,
+    types: &mut Vec<Type>,
+    surroundings: &Surroundings,
+) -> Option<Vec<Operation>> {
+    let body = LaneBody::of(op, Some(count), types, surroundings)?;
     let bytes = count.checked_mul(body.widest)?;
     let is_sum = !body.sums.is_empty();
     let is_left = body.is_copy_into_argument && !surroundings.with_copies;
@@ -170,10 +191,37 @@ fn replaced(op: &Operation, types: &mut Vec<Type>, surroundings: &Surroundings) 
     let turn = if is_long { TURN / body.widest } else { 0 };
     let whole = if turn > 0 { count - count % turn } else { 0 };
     if whole > 0 {
-        writer.turns([whole, turn], &pieces(0, turn, piece));
+        let end = writer.constant(whole);
+        writer.turns([op.operands[0], end], turn, &pieces(0, turn, piece));
     }
     writer.pieces(op.operands[0], &pieces(whole, count, piece));
     writer.finish();
+    Some(writer.written)
+}
+
+/// Returns the operations that replace a loop whose number of lanes is a variable. An example is a
+/// loop over the columns of a block if the last block has fewer columns. The replacement consists
+/// of a loop over groups of pieces, and of a loop over the remaining pieces. A group has [`PIECE`]
+/// bytes.
+fn of_variable_count(op: &Operation, types: &mut Vec<Type>, surroundings: &Surroundings) -> Option<Vec<Operation>> {
+    let count = op.operands[1];
+    let &zeros = surroundings.low_zeros.get(&count)?;
+    let body = LaneBody::of(op, None, types, surroundings)?;
+    let turn = PIECE / body.widest;
+    let piece = turn.min(1 << zeros.min(PIECE.ilog2()));
+    let is_left = body.is_copy_into_argument && !surroundings.with_copies;
+    if is_left
+        || piece * body.widest < LEAST_PIECE
+        || !body.sums.is_empty()
+        || !body.is_in_own_memory
+        || body.moves_memory(surroundings)
+    {
+        return None;
+    }
+    let mut writer = LaneWriter::new(&body, types, op);
+    let whole = writer.multiple_below(count, turn);
+    writer.turns([op.operands[0], whole], turn, &pieces(0, turn, piece));
+    writer.turns([whole, count], piece, &[[0, piece]]);
     Some(writer.written)
 }
 
@@ -196,6 +244,7 @@ fn pieces(first: i64, end: i64, most: i64) -> Vec<[i64; 2]> {
 impl Surroundings {
     pub(crate) fn of(function: &Function) -> Surroundings {
         let (mut constants, mut zeros, mut memories) = (HashMap::new(), HashSet::new(), HashMap::new());
+        let mut zeros_of = HashMap::new();
         for (position, &argument) in function.body.arguments.iter().enumerate() {
             let attributes = function.argument_attributes.get(position);
             let is_apart = attributes.is_some_and(|all| all.iter().any(|(name, _)| name == "llvm.noalias"));
@@ -208,11 +257,12 @@ impl Surroundings {
                 constants.extend(value.and_then(Attribute::as_integer).map(|value| (op.results[0], value)));
                 zeros.extend(value.filter(|value| is_zero(value)).map(|_| op.results[0]));
             }
+            zeros_of.extend(low_zeros(op, &constants, &zeros_of).map(|zeros| (op.result(), zeros)));
             if matches!(op.kind, OpKind::StackMemory | OpKind::ConstantMemory) {
                 memories.insert(op.result(), Memory::Own);
             }
         });
-        Surroundings { constants, zeros, memories, with_copies: true }
+        Surroundings { constants, low_zeros: zeros_of, zeros, memories, with_copies: true }
     }
 
     /// Whether an operation is a loop that counts in steps of one.
@@ -227,6 +277,22 @@ impl Surroundings {
         let apart = Memory::Argument { is_apart: true };
         one != other && [first, second].into_iter().any(|&memory| memory == Memory::Own || memory == apart)
     }
+}
+
+/// Returns the number of low bits of an operation's result that are zero. Returns `None` if no bit
+/// is known to be zero.
+fn low_zeros(op: &Operation, constants: &HashMap<Value, i64>, known: &HashMap<Value, u32>) -> Option<u32> {
+    let of = |value: &Value| match constants.get(value) {
+        Some(constant) => constant.trailing_zeros(),
+        None => known.get(value).copied().unwrap_or(0),
+    };
+    let [one, other] = op.operands.last_chunk::<2>()?.each_ref().map(of);
+    match op.kind {
+        OpKind::MulI => Some((one + other).min(i64::BITS)),
+        OpKind::AddI | OpKind::SubI | OpKind::MinSI | OpKind::MaxSI | OpKind::Select => Some(one.min(other)),
+        _ => None,
+    }
+    .filter(|&zeros| zeros > 0)
 }
 
 /// Whether the bytes of a constant number are all zero.

@@ -16,7 +16,7 @@ use super::{Memory, Surroundings};
 pub(crate) fn moves_memory(op: &Operation, types: &[Type], surroundings: &Surroundings) -> bool {
     // The number of iterations is usually not a constant, so any number of iterations must be
     // independent.
-    let body = || LaneBody::of(op, i64::MAX, types, surroundings);
+    let body = || LaneBody::of(op, None, types, surroundings);
     let counts_in_addresses = || op.operands.first().is_some_and(|first| types[first.number()] == Type::I64);
     surroundings.counts_by_one(op)
         && counts_in_addresses()

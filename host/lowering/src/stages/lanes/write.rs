@@ -27,21 +27,36 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
         LaneWriter { body, types, op, written: Vec::new(), sums, splats: HashMap::new() }
     }
 
-    /// Writes a loop over the lanes below `end`. Each iteration computes `step` lanes, divided into
-    /// these pieces.
-    pub(super) fn turns(&mut self, [end, step]: [i64; 2], pieces: &[[i64; 2]]) {
-        let ty = self.types[self.op.operands[0].number()].clone();
-        let [end, step] = [end, step].map(|value| self.constant(value, &ty));
+    /// Writes a loop over the lanes from `first` to `end`. Each iteration computes `step` lanes,
+    /// divided into these pieces.
+    pub(super) fn turns(&mut self, [first, end]: [Value; 2], step: i64, pieces: &[[i64; 2]]) {
+        let step = self.constant(step);
         let before = std::mem::take(&mut self.written);
-        let start = Function::add_value(self.types, ty);
+        let start = Function::add_value(self.types, self.types[first.number()].clone());
         self.pieces(start, pieces);
         self.splats.clear();
         self.written.push(Operation::new(OpKind::Yield, Vec::new(), Vec::new()));
         let operations = std::mem::replace(&mut self.written, before);
         let body = Region { arguments: vec![start], operations };
-        let operands = vec![self.op.operands[0], end, step];
+        let operands = vec![first, end, step];
         let turns = Operation { regions: vec![body], ..Operation::new(self.op.kind, operands, Vec::new()) };
         self.written.push(Operation { place: self.op.place.clone(), ..turns });
+    }
+
+    /// Returns the largest multiple of `step` that is at most `count`, or zero if `count` is
+    /// negative. `step` is a power of two.
+    pub(super) fn multiple_below(&mut self, count: Value, step: i64) -> Value {
+        let [zero, bits] = [0, -step].map(|value| self.constant(value));
+        let count = self.binary(OpKind::MaxSI, [count, zero]);
+        self.binary(OpKind::AndI, [count, bits])
+    }
+
+    /// Writes an operation on two integers of the same type.
+    fn binary(&mut self, kind: OpKind, operands: [Value; 2]) -> Value {
+        let result = Function::add_value(self.types, self.types[operands[0].number()].clone());
+        let binary = Operation::new(kind, operands.to_vec(), vec![result]);
+        self.written.push(Operation { place: self.op.place.clone(), ..binary });
+        result
     }
 
     /// Writes pieces. The first lane of a piece is counted from the lane `start`.
@@ -157,9 +172,11 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
         result
     }
 
-    fn constant(&mut self, value: i64, ty: &Type) -> Value {
+    /// Returns a constant of the loop variable's type.
+    pub(super) fn constant(&mut self, value: i64) -> Value {
+        let ty = self.types[self.op.operands[0].number()].clone();
         let result = Function::add_value(self.types, ty.clone());
-        self.written.push(integer(value, ty, result));
+        self.written.push(integer(value, &ty, result));
         result
     }
 
