@@ -43,3 +43,20 @@ fn every_element_is_written_once_or_as_the_plan_says() {
     let of_another_launch = IndexingMap { dims: vec![Variable::named("th", 32); 2], ..written(thread()) };
     assert!(matches!(fault(OutputPlan::unique(of_another_launch)), Some(PlanFault::Variables { .. })));
 }
+
+#[test]
+fn a_checked_output_does_not_excuse_another_one() {
+    let text = "f { x = f32[64] parameter(0)\n  ROOT r = f32[64] negate(x) }";
+    let fusion = Fusion::new("f", parse_module(text, "test").unwrap()).unwrap();
+    let fault = |output: OutputPlan| {
+        let plan = Plan::new(LaunchDimensions { blocks: 1, threads_per_block: 64 }, vec![output]);
+        check_plan(&plan, &fusion, &DeviceDescription::simt()).err()
+    };
+    // Each element is written twice, which only an atomic update may do.
+    let twice = || written(Expr::dim(0).floor_div(2));
+    assert_eq!(fault(OutputPlan { mode: WriteMode::Atomic, ..OutputPlan::in_place(twice(), 0) }), None);
+    for _ in 0..2 {
+        assert!(matches!(fault(OutputPlan::unique(twice())), Some(PlanFault::Coverage { .. })));
+        assert_eq!(fault(OutputPlan::unique(written(Expr::dim(0)))), None);
+    }
+}

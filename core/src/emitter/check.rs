@@ -3,8 +3,9 @@
 //! limits.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
-use super::{Fusion, OutputPlan, Plan, Visit, Work, WriteMode};
+use super::{Analysis, Decline, Fusion, OutputPlan, Plan, Visit, Work, WriteMode};
 use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, InstrId, Shape};
 use crate::indexing::{Coverage, IndexingMap, Interval, Violation, check_coverage_within};
@@ -130,7 +131,7 @@ pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> R
             |map: &IndexingMap, reason| PlanFault::Variables { output: name.clone(), reason, map: map.to_string() };
         output.maps.iter().try_for_each(|map| check_variables(map, plan).map_err(|reason| fault(map, reason)))?;
         check_initial(&name, output, shape, fusion)?;
-        check_elements(&name, output, shape)?;
+        check_elements(&name, output, shape, fusion)?;
     }
     Ok(())
 }
@@ -215,14 +216,59 @@ fn check_initial(
     }
 }
 
-fn check_elements(name: &PlannedOutput, output: &OutputPlan, shape: &ArrayShape) -> Result<(), PlanFault> {
+/// The outputs of a fusion's plans whose elements are written as their modes require. The host
+/// checks a plan several times: when an emitter bids, when the host ranks emitters, and before it
+/// asks for the kernel.
+#[derive(Default)]
+struct CheckedOutputs(Mutex<Vec<CheckedOutput>>);
+
+/// The facts that determine how often a kernel writes each element of an output.
+#[derive(PartialEq)]
+struct CheckedOutput {
+    maps: Vec<IndexingMap>,
+    mode: WriteMode,
+    dims: Vec<i64>,
+}
+
+impl Analysis for CheckedOutputs {
+    fn of(_: &Fusion) -> Result<Self, Decline> {
+        Ok(CheckedOutputs::default())
+    }
+}
+
+impl CheckedOutputs {
+    fn contain(&self, output: &OutputPlan, shape: &ArrayShape) -> bool {
+        let is_same = |it: &CheckedOutput| it.mode == output.mode && it.dims == shape.dims && it.maps == output.maps;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().any(is_same)
+    }
+
+    fn add(&self, output: &OutputPlan, shape: &ArrayShape) {
+        let checked = CheckedOutput { maps: output.maps.clone(), mode: output.mode, dims: shape.dims.clone() };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(checked);
+    }
+}
+
+fn check_elements(
+    name: &PlannedOutput,
+    output: &OutputPlan,
+    shape: &ArrayShape,
+    fusion: &Fusion,
+) -> Result<(), PlanFault> {
     let coverage = match output.mode {
         WriteMode::Unique => Coverage::ExactlyOnce,
         WriteMode::InPlace => Coverage::AtMostOnce,
         WriteMode::Atomic => Coverage::InBounds,
     };
+    let analysis = fusion.analysis::<CheckedOutputs>();
+    let checked = analysis.as_ref().as_ref().ok();
+    if checked.is_some_and(|checked| checked.contain(output, shape)) {
+        return Ok(());
+    }
     match check_coverage_within(&output.maps, &shape.dims, coverage, limits::MOST_EVALUATIONS) {
-        Ok(_) => Ok(()),
+        Ok(_) => {
+            checked.into_iter().for_each(|checked| checked.add(output, shape));
+            Ok(())
+        }
         Err(reason @ Violation::Costly { .. }) => {
             Err(PlanFault::Variables { output: name.clone(), reason: reason.to_string(), map: "not shown".into() })
         }
