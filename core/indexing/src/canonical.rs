@@ -21,6 +21,10 @@ impl IndexingMap {
             if map.is_known_empty() {
                 return self.empty_like();
             }
+            // A round changes only constraints, and ranges that constraints narrow.
+            if map.constraints.is_empty() {
+                break;
+            }
             match map.round() {
                 Some(next) if next == map => break,
                 Some(next) => map = next,

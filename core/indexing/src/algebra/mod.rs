@@ -28,7 +28,7 @@ mod translate;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::Interval;
 
@@ -75,7 +75,6 @@ struct Node {
 }
 
 /// A set of expressions over the same leaves.
-#[derive(Default)]
 pub struct Algebra {
     nodes: Vec<Node>,
     interned: FxHashMap<Rc<Kind>, Ix>,
@@ -90,12 +89,30 @@ pub struct Algebra {
     nested: u32,
 }
 
+/// Number of expressions for which a new algebra has room. Many algebras simplify a single map, and
+/// enlarging the tables step by step takes longer than adding the expressions.
+const FIRST_ROOM: usize = 64;
 /// Largest number of rules applied per operation. Realistic index expressions need tens of rules.
 const MAX_STEPS: u32 = 2_000;
 /// Largest height at which `compare` still orders an expression by its parts. `compare` orders
 /// higher expressions by height and then by creation, because comparing their parts each time would
 /// take too long.
 const COMPARED_HEIGHT: u32 = 32;
+
+impl Default for Algebra {
+    fn default() -> Self {
+        Algebra {
+            nodes: Vec::with_capacity(FIRST_ROOM),
+            interned: FxHashMap::with_capacity_and_hasher(FIRST_ROOM, FxBuildHasher),
+            leaves: 0,
+            facts: Vec::new(),
+            quotients: FxHashMap::default(),
+            remainders: FxHashMap::default(),
+            steps: 0,
+            nested: 0,
+        }
+    }
+}
 
 impl Algebra {
     /// Returns a new leaf with values in `range`, defined at nesting depth `depth`. Returns a
