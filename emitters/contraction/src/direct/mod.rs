@@ -11,6 +11,8 @@
 mod emit;
 mod sizes;
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Analysis, Blocks, Configuration, Decline, EmitError, Fusion, Kernel, Plan};
 use fusebox_core::hlo::{ElementType, InstrId, Op, Opcode};
@@ -59,6 +61,26 @@ pub struct DirectProblem {
     pub kernel: Operand,
     /// Whether output positions, not output features, are contiguous in the result.
     pub by_positions: bool,
+    pub inputs: KnownInputs,
+}
+
+/// The input as an operand, for each known number of elements of an input row. The plan and the
+/// kernel have the same operand.
+#[derive(Debug, Default)]
+pub struct KnownInputs(Mutex<Vec<(i64, Arc<Operand>)>>);
+
+impl KnownInputs {
+    /// Returns the operand for rows of `row` elements. If the operand is not known, `create`
+    /// creates it.
+    fn of(&self, row: i64, create: impl FnOnce() -> Operand) -> Arc<Operand> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, operand)) = known.iter().find(|(size, _)| *size == row) {
+            return Arc::clone(operand);
+        }
+        let operand = Arc::new(create());
+        known.push((row, Arc::clone(&operand)));
+        operand
+    }
 }
 
 impl DirectProblem {
@@ -258,6 +280,7 @@ impl Analysis for DirectProblem {
             distance,
             kernel,
             by_positions: is_written_by_positions(instruction, attributes),
+            inputs: KnownInputs::default(),
             geometry,
         };
         if problem.products() > 0 {

@@ -7,6 +7,7 @@
 //! ```
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, Plan, Visit, Work};
@@ -298,7 +299,13 @@ impl DirectSizes {
 
     /// Returns the input as an operand whose batch, line and step are `(group, row of the result,
     /// [row of the input, place, element at the place])`. `place` is the position in the input row.
-    pub fn input(&self, problem: &DirectProblem) -> Operand {
+    pub fn input(&self, problem: &DirectProblem) -> Arc<Operand> {
+        problem.inputs.of(self.row_size(problem), || self.new_input(problem))
+    }
+
+    /// Creates the operand of [`input`](Self::input). The sizes determine only the length of an
+    /// input row.
+    fn new_input(&self, problem: &DirectProblem) -> Operand {
         let geometry = &problem.geometry;
         let mut row_builder = InputRowBuilder::new(geometry, problem.axis, problem.batches());
         geometry.set(&mut row_builder.point, &geometry.batch, 0);
