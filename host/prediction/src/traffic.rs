@@ -6,9 +6,10 @@
 //! steps   successive groups of the next loop; they show which lines are still cached from earlier ones
 //! ```
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use fusebox_core::cost::CACHED_BYTES;
+use rustc_hash::FxHashSet;
 
 use crate::extent::Extent;
 use crate::machine::{Group, Machine};
@@ -91,12 +92,12 @@ fn accesses_per_vector(positions: &mut Positions, base: &At, loops: &[(Loop, i64
 /// The accesses of a few successive groups.
 struct Sample {
     /// The lines of the first group.
-    first: HashSet<i64>,
+    first: FxHashSet<i64>,
     /// The number of lines of all groups.
     lines: usize,
     /// The offsets that the first group accesses, and the offsets that the first thread of the
     /// first group accesses.
-    positions: HashSet<i64>,
+    positions: FxHashSet<i64>,
     of_thread: BTreeSet<i64>,
     /// Number of groups.
     steps: i64,
@@ -111,8 +112,8 @@ impl Sample {
         // Cache lines are numbered from the first accessed byte, as if a line started there. The
         // real offset of this byte in its line is not typical of other accesses.
         let origin = positions.of(base, false).unwrap_or(0);
-        let (mut first, mut all, mut found) = (HashSet::new(), HashSet::new(), 0);
-        let (mut of_first, mut of_thread) = (HashSet::new(), BTreeSet::new());
+        let (mut first, mut all, mut found) = (FxHashSet::default(), FxHashSet::default(), 0);
+        let (mut of_first, mut of_thread) = (FxHashSet::default(), BTreeSet::new());
         for step in 0..steps {
             let of_step = base.plus(next.map(|(variable, _)| variable), step);
             for lane in 0..group.points() {
