@@ -32,9 +32,10 @@
 mod dependences;
 mod predicted;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use fixedbitset::FixedBitSet;
 use fusebox_compiler::{Compilation, Options, Phase, Source, compile};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
@@ -100,7 +101,7 @@ impl ReadsMismatch {
 
 /// Checks a module without `ENTRY`. Such a module is one fusion. Returns, for each parameter, the
 /// elements that the results need.
-fn check(text: &str) -> Result<Vec<BTreeSet<u64>>, ReadsMismatch> {
+fn check(text: &str) -> Result<Vec<FixedBitSet>, ReadsMismatch> {
     let unknown = |reason: &str| ReadsMismatch::Unknown(reason.into());
     let mut made = compiled(text, Phase::Run).map_err(ReadsMismatch::Unknown)?;
     let executable = made.executable.take().ok_or_else(|| unknown("no executable"))?;
@@ -128,7 +129,7 @@ fn check(text: &str) -> Result<Vec<BTreeSet<u64>>, ReadsMismatch> {
 fn compare(
     fusion: &Fusion,
     launch: &LaunchReads,
-    predicted: &[BTreeSet<u64>],
+    predicted: &[FixedBitSet],
     starts: &[Option<usize>],
 ) -> Result<(), String> {
     for (number, expected) in predicted.iter().enumerate() {
@@ -136,12 +137,12 @@ fn compare(
         if starts.contains(&Some(number)) {
             continue;
         }
-        let nothing = BTreeSet::new();
+        let nothing = FixedBitSet::new();
         let found = launch.parameters.get(number).unwrap_or(&nothing);
         let (more, less): (Vec<_>, Vec<_>) =
             (found.difference(expected).collect(), expected.difference(found).collect());
         if !more.is_empty() || !less.is_empty() {
-            let some = |list: &[&u64]| format!("{} elements, {:?}", list.len(), &list[..list.len().min(6)]);
+            let some = |list: &[usize]| format!("{} elements, {:?}", list.len(), &list[..list.len().min(6)]);
             return Err(format!(
                 "{}, parameter {number}: read but not foretold {}; foretold but not read {}",
                 fusion.name,

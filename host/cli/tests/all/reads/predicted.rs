@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use fixedbitset::FixedBitSet;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Literal, Op, Shape};
 use fusebox_core::indexing::{Access, Expr, OperandRead, Program, access, fusion_maps};
@@ -15,7 +16,7 @@ struct NeededElements<'f> {
     fusion: &'f Fusion,
     inputs: &'f [ArrayLiteral],
     /// For each instruction, the elements that are needed in any leaf of its value.
-    needed: Vec<BTreeSet<u64>>,
+    needed: Vec<FixedBitSet>,
     /// Values of all instructions. They are computed when they are first needed.
     values: Option<Vec<Literal>>,
 }
@@ -23,9 +24,10 @@ struct NeededElements<'f> {
 /// Returns, for each parameter, the row-major numbers of the elements that the roots need. An
 /// output may update the buffer of a parameter, and `starts` holds this parameter for each output.
 /// The error states why no prediction is possible.
-pub fn reads(fusion: &Fusion, inputs: &[ArrayLiteral], starts: &[Option<usize>]) -> Result<Vec<BTreeSet<u64>>, String> {
+pub fn reads(fusion: &Fusion, inputs: &[ArrayLiteral], starts: &[Option<usize>]) -> Result<Vec<FixedBitSet>, String> {
     let computation = fusion.computation();
-    let needed = vec![BTreeSet::new(); computation.instructions.len()];
+    let sets = computation.instructions.iter().map(|it| FixedBitSet::with_capacity(most_elements(it)));
+    let needed = sets.collect();
     let mut needs = NeededElements { fusion, inputs, needed, values: None };
     let mut in_place = BTreeSet::new();
     let mut output = 0;
@@ -36,10 +38,10 @@ pub fn reads(fusion: &Fusion, inputs: &[ArrayLiteral], starts: &[Option<usize>])
         }
         output += leaves;
         let count: i64 = dims(computation.instruction(root))?.iter().product();
-        needs.needed[root.index()] = (0..count as u64).collect();
+        needs.needed[root.index()].insert_range(..count as usize);
     }
     for id in computation.ids().rev() {
-        if !needs.needed[id.index()].is_empty() {
+        if !needs.needed[id.index()].is_clear() {
             needs.of_operands(id, in_place.contains(&id))?;
         }
     }
@@ -74,15 +76,18 @@ impl NeededElements<'_> {
         let nests = exprs.iter().map(|expr| access.loops_around(expr)).max().unwrap_or(0);
         let turns: Vec<i64> =
             access.loops.iter().take(nests).flatten().map(|variable| variable.bounds.size() as i64).collect();
-        let points = self.needed[id.index()].len() as u64 * turns.iter().product::<i64>().unsigned_abs();
+        let points = self.needed[id.index()].count_ones(..) as u64 * turns.iter().product::<i64>().unsigned_abs();
         if points > MOST_POINTS {
             return Err("too large".into());
         }
         let hidden = read.unless.map(|other| &access.reads[other]);
         let mut program = Program::new(&exprs);
         let mut values = vec![0; exprs.len()];
-        for number in self.needed[id.index()].clone() {
-            let at = delinearized(number, from);
+        let needed = self.needed[id.index()].clone();
+        let mut at = vec![0; from.len()];
+        let mut turn_at = vec![0; turns.len()];
+        for number in needed.ones() {
+            delinearize(number, from, &mut at);
             if let Some(other) = hidden {
                 let runtime = self.runtime(other, &at, &[])?;
                 let holds = |c: &fusebox_core::indexing::Constraint| c.bounds.contains(c.expr.eval(&at, &[], &runtime));
@@ -91,8 +96,9 @@ impl NeededElements<'_> {
                 }
             }
             let runtime = self.runtime(read, &at, &[])?;
-            for turn in 0..turns.iter().product::<i64>() as u64 {
-                program.run(&at, &delinearized(turn, &turns), &runtime, &mut values);
+            for turn in 0..turns.iter().product::<i64>() as usize {
+                delinearize(turn, &turns, &mut turn_at);
+                program.run(&at, &turn_at, &runtime, &mut values);
                 let (results, constrained) = values.split_at(map.results.len());
                 if map.constraints.iter().zip(constrained).all(|(c, &value)| c.bounds.contains(value)) {
                     self.needed[read.instruction.index()].insert(linearized(results, to)?);
@@ -122,7 +128,7 @@ impl NeededElements<'_> {
     }
 
     /// Returns one element of an instruction's value.
-    fn integer(&mut self, id: InstrId, number: u64) -> Result<i64, String> {
+    fn integer(&mut self, id: InstrId, number: usize) -> Result<i64, String> {
         if self.values.is_none() {
             let (module, entry) = (&self.fusion.module, self.fusion.entry());
             let mut values: Vec<Literal> = Vec::new();
@@ -143,7 +149,7 @@ impl NeededElements<'_> {
         }
         let array = self.values.as_ref().and_then(|values| values[id.index()].as_array()).ok_or("no array")?;
         let width = array.element_type.byte_size();
-        let start = number as usize * width;
+        let start = number * width;
         let element = ArrayLiteral::new(array.element_type, Vec::new(), array.data[start..start + width].to_vec());
         element.ok().and_then(|element| element.as_integer()).ok_or_else(|| "an index that is no integer".into())
     }
@@ -151,13 +157,13 @@ impl NeededElements<'_> {
 
 /// Checks that the composed and simplified maps from the roots to the parameters lead to the same
 /// elements. Leaves out maps that need runtime values.
-pub fn composed_maps_agree(fusion: &Fusion, predicted: &[BTreeSet<u64>]) -> Result<(), String> {
+pub fn composed_maps_agree(fusion: &Fusion, predicted: &[FixedBitSet]) -> Result<(), String> {
     let computation = fusion.computation();
     let maps = fusion_maps(&fusion.module, fusion.entry());
     let shows_through = computation.instructions.iter().any(|i| matches!(i.op, Op::DynamicUpdateSlice));
     'parameters: for (number, &parameter) in computation.parameters().iter().enumerate() {
         let sizes = dims(computation.instruction(parameter))?;
-        let mut found = BTreeSet::new();
+        let mut found = FixedBitSet::with_capacity(most_elements(computation.instruction(parameter)));
         for root in &maps {
             let Some(readings) = root.parameters[number].known() else { continue 'parameters };
             for reading in readings {
@@ -165,19 +171,24 @@ pub fn composed_maps_agree(fusion: &Fusion, predicted: &[BTreeSet<u64>]) -> Resu
                     continue 'parameters;
                 }
                 let _ = reading.map.for_each_point(|point| {
-                    found.extend(linearized(point.results, sizes).ok());
+                    if let Ok(number) = linearized(point.results, sizes) {
+                        found.insert(number);
+                    }
                     ControlFlow::Continue(())
                 });
             }
         }
         let expected = &predicted[number];
-        let agree = if shows_through { found.is_superset(expected) } else { found == *expected };
-        if !agree {
+        let different: Vec<usize> = if shows_through {
+            expected.difference(&found).take(6).collect()
+        } else {
+            found.symmetric_difference(expected).take(6).collect()
+        };
+        if !different.is_empty() {
             return Err(format!(
-                "parameter {number}: composed maps lead to {} elements, single ones to {}: {:?}",
-                found.len(),
-                expected.len(),
-                found.symmetric_difference(expected).take(6).collect::<Vec<_>>()
+                "parameter {number}: composed maps lead to {} elements, single ones to {}: {different:?}",
+                found.count_ones(..),
+                expected.count_ones(..)
             ));
         }
     }
@@ -192,22 +203,28 @@ fn dims(instruction: &Instruction) -> Result<&[i64], String> {
     if sizes.all(|other| other == first) { Ok(first) } else { Err("results of different dimensions".into()) }
 }
 
-fn delinearized(mut number: u64, sizes: &[i64]) -> Vec<i64> {
-    let mut index: Vec<i64> = sizes
-        .iter()
-        .rev()
-        .map(|&size| {
-            let digit = number % size as u64;
-            number /= size as u64;
-            digit as i64
-        })
-        .collect();
-    index.reverse();
-    index
+/// Returns the largest number of elements of a leaf.
+fn most_elements(instruction: &Instruction) -> usize {
+    let leaves = instruction.shape.leaves();
+    let arrays = leaves.iter().filter_map(|leaf| Shape::as_array(leaf));
+    arrays.map(|array| array.element_count() as usize).max().unwrap_or(0)
 }
 
-fn linearized(index: &[i64], sizes: &[i64]) -> Result<u64, String> {
-    let inside = index.len() == sizes.len() && index.iter().zip(sizes).all(|(&i, &size)| (0..size).contains(&i));
-    let number = index.iter().zip(sizes).fold(0, |number, (&i, &size)| number * size + i);
-    if inside { Ok(number as u64) } else { Err(format!("a map leads to {index:?} of {sizes:?}")) }
+/// Writes the index of an element. `number` is the row-major number of the element.
+fn delinearize(mut number: usize, sizes: &[i64], index: &mut [i64]) {
+    for place in (0..sizes.len()).rev() {
+        let size = sizes[place] as usize;
+        index[place] = (number % size) as i64;
+        number /= size;
+    }
+}
+
+fn linearized(index: &[i64], sizes: &[i64]) -> Result<usize, String> {
+    let mut number = 0;
+    let mut inside = index.len() == sizes.len();
+    for place in 0..index.len().min(sizes.len()) {
+        inside &= 0 <= index[place] && index[place] < sizes[place];
+        number = number * sizes[place] + index[place];
+    }
+    if inside { Ok(number as usize) } else { Err(format!("a map leads to {index:?} of {sizes:?}")) }
 }

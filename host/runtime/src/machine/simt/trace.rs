@@ -2,19 +2,20 @@
 //! elements with the kernel's indexing maps.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+
+use fixedbitset::FixedBitSet;
 
 use super::fault::KernelMemory;
 
 /// The elements that one launch of a kernel has read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct LaunchReads {
     pub kernel: String,
     /// For each parameter, the row-major indices of the elements that the kernel has read.
-    pub parameters: Vec<BTreeSet<u64>>,
+    pub parameters: Vec<FixedBitSet>,
     /// For each output, the row-major indices of the elements that the kernel has read. The kernel
     /// may have read values from before the launch, or values that it has written.
-    pub outputs: Vec<BTreeSet<u64>>,
+    pub outputs: Vec<FixedBitSet>,
     /// Number of reads of elements. If an element is read several times, each read counts.
     pub count: u64,
 }
@@ -48,9 +49,12 @@ pub fn read(memory: KernelMemory, first: u64, count: u64) {
             KernelMemory::Tile(_) | KernelMemory::Unknown => return,
         };
         if list.len() <= number {
-            list.resize_with(number + 1, BTreeSet::new);
+            list.resize_with(number + 1, FixedBitSet::new);
         }
-        list[number].extend(first..first + count);
+        // The elements are in the simulator's memory, so their numbers fit into `usize`.
+        let elements = first as usize..(first + count) as usize;
+        list[number].grow(elements.end);
+        list[number].insert_range(elements);
         launch.count += count;
     });
 }
