@@ -5,9 +5,8 @@
 //! visits a caller, it knows the final size of each callee. LLVM's own inliner does not inline the
 //! remaining functions, because lowering marks them `noinline`.
 
-use std::collections::{HashMap, HashSet};
-
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Value, callees_first};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Functions of at most this many operations are inlined into every caller.
 pub(crate) const SMALL: usize = 40;
@@ -25,7 +24,7 @@ const MATH_WEIGHT: usize = 20;
 
 /// Call graph of a kernel's functions. A function is identified by its number.
 struct Graph {
-    by_name: HashMap<String, usize>,
+    by_name: FxHashMap<String, usize>,
     sizes: Vec<usize>,
     /// Number of remaining calls of each function.
     uses: Vec<usize>,
@@ -53,7 +52,7 @@ pub(crate) fn inline_calls(functions: &mut [Function], small: usize) {
         }
         let mut body = std::mem::take(&mut functions[caller].body);
         let mut types = std::mem::take(&mut functions[caller].types);
-        let mut replaced = HashMap::new();
+        let mut replaced = FxHashMap::default();
         Inlining { graph: &mut graph, functions, caller, types: &mut types, replaced: &mut replaced }.region(&mut body);
         (functions[caller].body, functions[caller].types) = (body, types);
     }
@@ -62,7 +61,7 @@ pub(crate) fn inline_calls(functions: &mut [Function], small: usize) {
 /// Removes functions that the first function calls neither directly nor indirectly. Keeps the first
 /// function.
 pub(crate) fn drop_uncalled(functions: &mut Vec<Function>) {
-    let mut called: HashSet<String> = HashSet::new();
+    let mut called: FxHashSet<String> = FxHashSet::default();
     let mut open: Vec<usize> = vec![0];
     while let Some(caller) = open.pop() {
         functions[caller].body.walk(&mut |op| {
@@ -102,7 +101,7 @@ struct Inlining<'g> {
     caller: usize,
     types: &'g mut Vec<fusebox_core::ir::Type>,
     /// Replacements for results of inlined calls: the values that the callee returned.
-    replaced: &'g mut HashMap<Value, Value>,
+    replaced: &'g mut FxHashMap<Value, Value>,
 }
 
 impl Inlining<'_> {

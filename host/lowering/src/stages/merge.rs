@@ -1,13 +1,12 @@
 //! Merges equal operations without effects, and drops operations whose results have no use.
 
-use std::collections::HashMap;
-
 use fusebox_core::ir::{Effect, Function, OpKind, Operation, Region, Type, Value};
+use rustc_hash::FxHashMap;
 
 /// Merges and drops operations in a whole function.
 pub(crate) fn merge(function: &mut Function) {
     let mut merging =
-        Merging { types: &function.types, known: HashMap::new(), replaced: vec![None; function.types.len()] };
+        Merging { types: &function.types, known: FxHashMap::default(), replaced: vec![None; function.types.len()] };
     merging.region(&mut function.body);
     let mut used = vec![false; function.types.len()];
     sweep(&mut function.body, &mut used);
@@ -18,7 +17,7 @@ type Key = (OpKind, Vec<Value>);
 struct Merging<'f> {
     types: &'f [Type],
     /// Operations already visited in this region and in the regions around it.
-    known: HashMap<Key, Vec<Operation>>,
+    known: FxHashMap<Key, Vec<Operation>>,
     /// Replacement of each value, or `None`. The index is the number of the replaced value.
     replaced: Vec<Option<Value>>,
 }

@@ -1,10 +1,9 @@
 //! Tracks the indices of a function. Each index is an expression. The leaves of an expression are
 //! values that are not results of index arithmetic.
 
-use std::collections::{HashMap, HashSet};
-
 use fusebox_core::indexing::{IndexingMap, Interval};
 use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Scalar, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Done, Unsupported};
 use crate::indices::{Indices, Ix};
@@ -21,12 +20,12 @@ const LARGE: u32 = 24;
 #[derive(Default)]
 pub(crate) struct Tracker {
     pub(crate) algebra: Indices,
-    leaves: HashMap<Ix, Value>,
+    leaves: FxHashMap<Ix, Value>,
     /// Leaves that replace whole expressions. The key is the value of the expression.
-    cut: HashMap<Value, Ix>,
+    cut: FxHashMap<Value, Ix>,
     /// Expressions that are parts of earlier map results. The values of these expressions count as
     /// already computed.
-    computed: HashSet<Ix>,
+    computed: FxHashSet<Ix>,
 }
 
 impl Tracker {

@@ -1,12 +1,12 @@
 //! A function that a stage is writing.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::convert::Infallible;
 
 use fusebox_core::builder::{Formula, IntPredicate, Recorder, Term};
 use fusebox_core::ir::{Attribute, Float, Function, OpKind, Operation, Place, Region, Scalar, Type, Value};
 use fusebox_core::plugin::limits::MOST_WRITTEN;
+use rustc_hash::FxHashMap;
 
 use crate::error::{Done, Unsupported};
 
@@ -25,8 +25,8 @@ pub(crate) struct Writer {
     /// Open scopes, outermost first. A value is visible while its scope is open.
     scopes: Vec<u32>,
     next_scope: u32,
-    constants: HashMap<(Type, u64), Value>,
-    known: HashMap<Value, i64>,
+    constants: FxHashMap<(Type, u64), Value>,
+    known: FxHashMap<Value, i64>,
     written: u64,
     /// Source location of the operations that are written next.
     pub(crate) place: Place,
@@ -50,8 +50,8 @@ impl Writer {
             open: vec![Region::default()],
             scopes: vec![0],
             next_scope: 1,
-            constants: HashMap::new(),
-            known: HashMap::new(),
+            constants: FxHashMap::default(),
+            known: FxHashMap::default(),
             written: 0,
             place: Place::default(),
         }

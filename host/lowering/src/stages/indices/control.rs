@@ -1,9 +1,8 @@
 //! Rewrites loops over indices as loops over integers, with hints to LLVM about unrolling.
 
-use std::collections::HashMap;
-
 use fusebox_core::indexing::Interval;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
+use rustc_hash::FxHashMap;
 
 use super::{Indexed, Slot};
 use crate::error::{Done, Required, Unsupported};
@@ -208,7 +207,7 @@ impl Contents {
     /// Counts the contents of a loop's body. `known` returns the values of constants outside of the
     /// loop.
     fn of(op: &Operation, known: &dyn Fn(Value) -> Option<i64>) -> Contents {
-        let mut inside: HashMap<Value, i64> = HashMap::new();
+        let mut inside: FxHashMap<Value, i64> = FxHashMap::default();
         op.walk(&mut |inner| {
             if let (OpKind::Constant, Some(value)) = (inner.kind, inner.integer("value")) {
                 inside.insert(inner.result(), value);

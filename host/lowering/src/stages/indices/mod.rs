@@ -10,10 +10,9 @@ mod address;
 mod control;
 mod values;
 
-use std::collections::HashMap;
-
 use fusebox_core::indexing::{IndexingMap, Interval};
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
+use rustc_hash::FxHashMap;
 
 use super::rewrite::{Rewriter, Stage};
 use super::tracker::{Definitions, Tracker};
@@ -31,7 +30,7 @@ pub(super) fn lower(
         let indices = Indexed {
             rewriter: Rewriter::new(function),
             tracker: Tracker::default(),
-            written: HashMap::new(),
+            written: FxHashMap::default(),
             definitions: Definitions::of(function),
             copies: 1,
             is_entry: number == 0,
@@ -55,7 +54,7 @@ struct Indexed<'s, 'k> {
     tracker: Tracker,
     /// Values that were written for expressions. The key is the expression and the width in bits.
     /// The number beside each value is the scope in which the value was written.
-    written: HashMap<(Ix, u32), (Value, u32)>,
+    written: FxHashMap<(Ix, u32), (Value, u32)>,
     definitions: Definitions<'s>,
     /// Number of copies of the current region that result from unrolling the loops around it.
     copies: i64,

@@ -1,9 +1,8 @@
 //! Decides whether a loop's body can be computed for all lanes at once, and which of its values
 //! differ between lanes.
 
-use std::collections::HashMap;
-
 use fusebox_core::ir::{Attribute, Effect, FastMath, OpKind, Operation, Type, Value};
+use rustc_hash::FxHashMap;
 
 use super::{Memory, Surroundings};
 
@@ -76,10 +75,10 @@ struct Analysis<'o, 's> {
     op: &'o Operation,
     types: &'s [Type],
     surroundings: &'s Surroundings,
-    roles: HashMap<Value, Role>,
+    roles: FxHashMap<Value, Role>,
     /// Values that are the same in all lanes. The key is the kind and the operands of the operation
     /// that computes the value.
-    known: HashMap<(OpKind, Vec<Value>), Value>,
+    known: FxHashMap<(OpKind, Vec<Value>), Value>,
     accesses: Vec<Access>,
     /// Pointers from which all lanes read the same element.
     read: Vec<Value>,
@@ -118,8 +117,8 @@ impl<'o, 's> Analysis<'o, 's> {
             op,
             types,
             surroundings,
-            roles: HashMap::new(),
-            known: HashMap::new(),
+            roles: FxHashMap::default(),
+            known: FxHashMap::default(),
             accesses: Vec::new(),
             read: Vec::new(),
             sums: (0..carried).map(|_| None).collect(),

@@ -18,9 +18,8 @@ mod forward;
 mod moves;
 mod write;
 
-use std::collections::{HashMap, HashSet};
-
 use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Region, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use body::LaneBody;
 use forward::forward;
@@ -44,12 +43,12 @@ const LEAST_PIECE: i64 = 32;
 
 /// The facts about a function that decide whether a loop can be replaced.
 pub(crate) struct Surroundings {
-    constants: HashMap<Value, i64>,
+    constants: FxHashMap<Value, i64>,
     /// Numbers of low bits of integers that are zero, so that a power of two divides the integers.
-    low_zeros: HashMap<Value, u32>,
+    low_zeros: FxHashMap<Value, u32>,
     /// Constants whose bytes are all zero.
-    zeros: HashSet<Value>,
-    memories: HashMap<Value, Memory>,
+    zeros: FxHashSet<Value>,
+    memories: FxHashMap<Value, Memory>,
     /// Whether loops that only copy elements into arguments are replaced.
     with_copies: bool,
 }
@@ -243,8 +242,9 @@ fn pieces(first: i64, end: i64, most: i64) -> Vec<[i64; 2]> {
 
 impl Surroundings {
     pub(crate) fn of(function: &Function) -> Surroundings {
-        let (mut constants, mut zeros, mut memories) = (HashMap::new(), HashSet::new(), HashMap::new());
-        let mut zeros_of = HashMap::new();
+        let (mut constants, mut zeros, mut memories) =
+            (FxHashMap::default(), FxHashSet::default(), FxHashMap::default());
+        let mut zeros_of = FxHashMap::default();
         for (position, &argument) in function.body.arguments.iter().enumerate() {
             let attributes = function.argument_attributes.get(position);
             let is_apart = attributes.is_some_and(|all| all.iter().any(|(name, _)| name == "llvm.noalias"));
@@ -281,7 +281,7 @@ impl Surroundings {
 
 /// Returns the number of low bits of an operation's result that are zero. Returns `None` if no bit
 /// is known to be zero.
-fn low_zeros(op: &Operation, constants: &HashMap<Value, i64>, known: &HashMap<Value, u32>) -> Option<u32> {
+fn low_zeros(op: &Operation, constants: &FxHashMap<Value, i64>, known: &FxHashMap<Value, u32>) -> Option<u32> {
     let of = |value: &Value| match constants.get(value) {
         Some(constant) => constant.trailing_zeros(),
         None => known.get(value).copied().unwrap_or(0),

@@ -1,8 +1,7 @@
 //! Writes the operations on vectors that replace a loop.
 
-use std::collections::HashMap;
-
 use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Place, Region, Type, Value};
+use rustc_hash::FxHashMap;
 
 use super::body::{LaneBody, vectors_of};
 use super::forward::part;
@@ -18,13 +17,13 @@ pub(super) struct LaneWriter<'b, 'o> {
     /// of this sum.
     sums: Vec<Option<(Value, i64)>>,
     /// Vectors whose lanes are all equal. The key is the value of a lane and the number of lanes.
-    splats: HashMap<(Value, i64), Value>,
+    splats: FxHashMap<(Value, i64), Value>,
 }
 
 impl<'b, 'o> LaneWriter<'b, 'o> {
     pub(super) fn new(body: &'b LaneBody<'o>, types: &'b mut Vec<Type>, op: &'o Operation) -> Self {
         let sums = vec![None; body.sums.len()];
-        LaneWriter { body, types, op, written: Vec::new(), sums, splats: HashMap::new() }
+        LaneWriter { body, types, op, written: Vec::new(), sums, splats: FxHashMap::default() }
     }
 
     /// Writes a loop over the lanes from `first` to `end`. Each iteration computes `step` lanes,
@@ -64,7 +63,7 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
         if pieces.is_empty() {
             return;
         }
-        let mut shared = HashMap::from([(self.body.lane, start)]);
+        let mut shared = FxHashMap::from_iter([(self.body.lane, start)]);
         for op in &self.body.shared {
             let operands = op.operands.iter().map(|&operand| named(&shared, operand)).collect();
             let ty = self.types[op.result().number()].clone();
@@ -76,8 +75,8 @@ impl<'b, 'o> LaneWriter<'b, 'o> {
         }
     }
 
-    fn piece(&mut self, shared: &HashMap<Value, Value>, [first, lanes]: [i64; 2]) {
-        let mut of_lanes: HashMap<Value, Value> = HashMap::new();
+    fn piece(&mut self, shared: &FxHashMap<Value, Value>, [first, lanes]: [i64; 2]) {
+        let mut of_lanes: FxHashMap<Value, Value> = FxHashMap::default();
         for op in &self.body.of_lanes {
             let (values, places) = op.operands.split_at(vectors_of(op));
             let mut operands = Vec::with_capacity(op.operands.len());
@@ -207,6 +206,6 @@ fn of(ty: &Type, lanes: i64) -> Type {
     }
 }
 
-fn named(names: &HashMap<Value, Value>, value: Value) -> Value {
+fn named(names: &FxHashMap<Value, Value>, value: Value) -> Value {
     names.get(&value).copied().unwrap_or(value)
 }

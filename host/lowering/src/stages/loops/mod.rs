@@ -8,11 +8,10 @@
 mod nest;
 mod splitting;
 
-use std::collections::HashMap;
-
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::indexing::{Expr, ExprKind, IndexingMap, Interval, Variable};
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
+use rustc_hash::FxHashMap;
 
 use self::splitting::{Splittable, Splitting, Turn};
 use super::rewrite::{LoopHead, Rewriter, Stage};
@@ -34,8 +33,8 @@ pub(super) fn lower(
         let loops = Loops {
             rewriter: Rewriter::new(function),
             tracker: Tracker::default(),
-            known: HashMap::new(),
-            written: HashMap::new(),
+            known: FxHashMap::default(),
+            written: FxHashMap::default(),
             definitions: Definitions::of(function),
             splitting: Splitting::default(),
             facts,
@@ -49,9 +48,9 @@ struct Loops<'s, 'k> {
     rewriter: Rewriter<'s, Value>,
     tracker: Tracker,
     /// Expressions of the new function's indices.
-    known: HashMap<Value, Ix>,
+    known: FxHashMap<Value, Ix>,
     /// Values that were written for expressions, and the scope in which each value was written.
-    written: HashMap<Ix, (Value, u32)>,
+    written: FxHashMap<Ix, (Value, u32)>,
     definitions: Definitions<'s>,
     splitting: Splitting,
     facts: &'k Facts<'k>,

@@ -11,10 +11,9 @@
 //!
 //! The order of iterations does not change, so splitting is correct for any body.
 
-use std::collections::HashMap;
-
 use fusebox_core::indexing::Interval;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Region, Type, Value};
+use rustc_hash::FxHashMap;
 
 use super::{Loops, map_of};
 use crate::error::Done;
@@ -36,13 +35,13 @@ const SHORTEST: u64 = 8;
 pub(super) struct Splitting {
     /// Known outcomes of the source function's comparisons in the current part. The key is the
     /// result value of the comparison.
-    decided: HashMap<Value, bool>,
+    decided: FxHashMap<Value, bool>,
     repeatable: usize,
 }
 
 impl Default for Splitting {
     fn default() -> Self {
-        Splitting { decided: HashMap::new(), repeatable: MOST_REPEATED }
+        Splitting { decided: FxHashMap::default(), repeatable: MOST_REPEATED }
     }
 }
 
@@ -84,7 +83,7 @@ struct Scan {
     depth: u32,
     /// Expressions of the source function's values. `None` if the expression is unknown until the
     /// body is written.
-    known: HashMap<Value, Option<Ix>>,
+    known: FxHashMap<Value, Option<Ix>>,
 }
 
 impl<'s, 'k> Loops<'s, 'k> {
@@ -152,7 +151,7 @@ impl<'s, 'k> Loops<'s, 'k> {
     fn find_border(&mut self, range: Interval, splittable: &Splittable<'_, 's, 'k>) -> Done<Option<Border>> {
         let depth = self.out().depth() + 1;
         let variable = self.tracker.algebra.leaf(range, depth);
-        let mut scan = Scan { variable, depth, known: HashMap::new() };
+        let mut scan = Scan { variable, depth, known: FxHashMap::default() };
         let arguments = (splittable.arguments)(self, variable)?;
         scan.bind(splittable.body, arguments);
         self.scan(splittable.body, &mut scan)

@@ -1,8 +1,7 @@
 //! Recognises regions of `atomic_rmw` that an atomic instruction of the target can compute.
 
-use std::collections::{HashMap, HashSet};
-
 use fusebox_core::ir::{Float, Function, OpKind, Operation, Region, Scalar, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::targets::Atomics;
 
@@ -25,14 +24,14 @@ pub(super) struct Body<'s> {
     function: &'s Function,
     old: Option<Value>,
     new: Option<Value>,
-    dependent: HashSet<Value>,
-    definitions: HashMap<Value, &'s Operation>,
+    dependent: FxHashSet<Value>,
+    definitions: FxHashMap<Value, &'s Operation>,
 }
 
 impl<'s> Body<'s> {
     pub(super) fn of(region: &'s Region, function: &'s Function) -> Self {
         // Operations that do not depend on the old element may be outside of the region.
-        let mut definitions = HashMap::new();
+        let mut definitions = FxHashMap::default();
         function.body.walk(&mut |op| definitions.extend(op.results.iter().map(|&result| (result, op))));
         Body {
             function,
@@ -129,8 +128,8 @@ fn is_native(kind: OpKind, element: Scalar, atomics: &Atomics) -> bool {
 }
 
 /// Returns the values in a region that depend on its argument, including the argument.
-fn dependents(body: &Region) -> HashSet<Value> {
-    let mut found: HashSet<Value> = body.arguments.iter().copied().collect();
+fn dependents(body: &Region) -> FxHashSet<Value> {
+    let mut found: FxHashSet<Value> = body.arguments.iter().copied().collect();
     for op in &body.operations {
         let mut depends = false;
         op.walk(&mut |nested| depends |= nested.operands.iter().any(|operand| found.contains(operand)));

@@ -8,9 +8,8 @@
 //! library also produce only NaNs whose lower half is zero. Results that already are `bf16` numbers
 //! need no rounding.
 
-use std::collections::HashSet;
-
 use fusebox_core::ir::{Float, OpKind, Value};
+use rustc_hash::FxHashSet;
 
 use crate::math;
 
@@ -18,9 +17,9 @@ use crate::math;
 #[derive(Default)]
 pub(super) struct Rounding {
     /// Values that `bf16` can represent exactly.
-    exact: HashSet<Value>,
+    exact: FxHashSet<Value>,
     /// Values that are not NaN, or are a NaN with zeros in the lower half of its bits.
-    short_nans: HashSet<Value>,
+    short_nans: FxHashSet<Value>,
 }
 
 impl Rounding {
