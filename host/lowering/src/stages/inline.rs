@@ -5,8 +5,10 @@
 //! visits a caller, it knows the final size of each callee. LLVM's own inliner does not inline the
 //! remaining functions, because lowering marks them `noinline`.
 
+use std::collections::{HashMap, HashSet};
+
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Value, callees_first};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Functions of at most this many operations are inlined into every caller.
 pub(crate) const SMALL: usize = 40;
@@ -24,7 +26,7 @@ const MATH_WEIGHT: usize = 20;
 
 /// Call graph of a kernel's functions. A function is identified by its number.
 struct Graph {
-    by_name: FxHashMap<String, usize>,
+    by_name: HashMap<String, usize>,
     sizes: Vec<usize>,
     /// Number of remaining calls of each function.
     uses: Vec<usize>,
@@ -61,7 +63,7 @@ pub(crate) fn inline_calls(functions: &mut [Function], small: usize) {
 /// Removes functions that the first function calls neither directly nor indirectly. Keeps the first
 /// function.
 pub(crate) fn drop_uncalled(functions: &mut Vec<Function>) {
-    let mut called: FxHashSet<String> = FxHashSet::default();
+    let mut called: HashSet<String> = HashSet::new();
     let mut open: Vec<usize> = vec![0];
     while let Some(caller) = open.pop() {
         functions[caller].body.walk(&mut |op| {

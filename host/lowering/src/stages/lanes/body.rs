@@ -7,10 +7,10 @@ use rustc_hash::FxHashMap;
 use super::{Memory, Surroundings};
 
 /// Maximum number of operations of a body, besides accesses and the computation of indices. A body
-/// that adds four rows of columns to accumulators has this number of operations at most. With more
-/// operations, the values of a piece, which is a vector of consecutive lanes, would not fit into
-/// registers: with 16 operations and 9 reads, columns of squared differences took 1.17 of the time
-/// on a processor of AMD's Zen 4.
+/// that adds four rows of columns to accumulators has five. With many more operations, the values
+/// of a piece, which is a vector of consecutive lanes, would not fit into registers: with 16
+/// operations and 9 reads, columns of squared differences took 1.17 of the time on a processor of
+/// AMD's Zen 4.
 const MOST_OPERATIONS: usize = 6;
 /// Maximum number of reads per lane: four rows and an accumulator.
 const MOST_READS: usize = 5;

@@ -11,9 +11,10 @@ mod atomic;
 mod recognise;
 mod threads;
 
+use std::collections::HashMap;
+
 use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Scalar, Type, Value};
 use fusebox_core::plugin::limits::{MOST_SIMULATED_STACK_BYTES, MOST_STACK_BYTES};
-use rustc_hash::FxHashMap;
 
 use super::rewrite::{Rewriter, Stage};
 use super::writer::Attributes;
@@ -74,9 +75,9 @@ struct Variant {
 struct Kernel<'s> {
     facts: &'s Facts<'s>,
     target: &'s TargetInfo,
-    functions: FxHashMap<&'s str, &'s Function>,
+    functions: HashMap<&'s str, &'s Function>,
     /// Names of the function versions that are called.
-    names: FxHashMap<Variant, String>,
+    names: HashMap<Variant, String>,
     /// Function versions that are not yet written.
     pending: Vec<(&'s Function, Variant)>,
     /// Whether the kernel multiplies tiles with an instruction that reads the tiles directly from
@@ -105,7 +106,7 @@ pub(super) fn lower(
         facts,
         target,
         functions,
-        names: FxHashMap::default(),
+        names: HashMap::new(),
         pending: Vec::new(),
         multiplies_tiles: false,
         shared_taken: 0,
