@@ -16,6 +16,7 @@
 //! Lewis and Welch, "The fast Fourier transform algorithm: programming considerations in the
 //! calculation of sine, cosine and Laplace transforms" (1970).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use num_complex::Complex;
@@ -47,12 +48,16 @@ struct InterleavedLine<T: TransformReal> {
     twiddles: Vec<Complex<T::Element>>,
 }
 
+/// Number of elements of each sequence for which the sums across sequences are computed together.
+/// The terms of a block remain in the nearest cache.
+const BLOCK: usize = 8;
+
 /// Scratch memory of a transform.
 pub(super) struct InterleavedScratch<T> {
     /// Pairs of sequences as complex sequences, one pair after the other.
     pairs: Vec<Complex<T>>,
-    /// The terms `w_n^(j·k) · Y_j[k]` of the sums, or the sums `X[k + m·q]`. Elements with equal
-    /// `k` are adjacent.
+    /// The terms `w_n^(j·k) · Y_j[k]` of a block of sums, or the sums `X[k + m·q]`. Elements with
+    /// equal `k` are adjacent.
     across: Vec<Complex<T>>,
     of_transforms: Vec<Complex<T>>,
 }
@@ -78,6 +83,7 @@ impl<T: TransformReal> LineTransform for InterleavedFromReal<T> {
         self.0.scratch()
     }
 
+    #[inline(always)]
     fn transform(&self, input: &[T], output: &mut [Complex<T>], scratch: &mut Self::Scratch) {
         self.0.forward(input, output, scratch);
     }
@@ -104,6 +110,7 @@ impl<T: TransformReal> LineTransform for InterleavedToReal<T> {
         self.0.scratch()
     }
 
+    #[inline(always)]
     fn transform(&self, input: &[Complex<T>], output: &mut [T], scratch: &mut Self::Scratch) {
         self.0.inverse(input, output, scratch);
         let scale = T::reciprocal(self.0.len());
@@ -143,12 +150,13 @@ impl<T: TransformReal> InterleavedLine<T> {
             self.of_sequences.get_inplace_scratch_len().max(self.across_sequences.get_inplace_scratch_len());
         Ok(InterleavedScratch {
             pairs: reserve(self.sequences.div_ceil(2) * self.length)?,
-            across: reserve(self.twiddles.len())?,
+            across: reserve(BLOCK.min(self.length / 2 + 1) * self.sequences)?,
             of_transforms: reserve(of_transforms)?,
         })
     }
 
     /// Writes the first `n/2+1` elements of the transform of `line`.
+    #[inline(always)]
     fn forward(&self, line: &[T], output: &mut [Complex<T>], scratch: &mut InterleavedScratch<T>) {
         let InterleavedScratch { pairs, across, of_transforms } = scratch;
         let (p, m) = (self.sequences, self.length);
@@ -160,45 +168,56 @@ impl<T: TransformReal> InterleavedLine<T> {
             }
         }
         self.of_sequences.process_with_scratch(pairs, of_transforms);
-        for (k, (across, twiddles)) in across.chunks_exact_mut(p).zip(self.twiddles.chunks_exact(p)).enumerate() {
-            let mirror = if k == 0 { 0 } else { m - k };
-            for (pair, (across, twiddles)) in across.chunks_mut(2).zip(twiddles.chunks(2)).enumerate() {
-                let (z, c) = (pairs[pair * m + k], pairs[pair * m + mirror].conj());
-                let (sum, difference) = (z + c, z - c);
-                across[0] = sum * splat(twiddles[0]);
-                if let (Some(second), Some(&twiddle)) = (across.get_mut(1), twiddles.get(1)) {
-                    // Division by i.
-                    *second = Complex::new(difference.im, -difference.re) * splat(twiddle);
+        for block in self.blocks_of_sums() {
+            let across = &mut across[..block.len() * p];
+            for (k, across) in block.clone().zip(across.chunks_exact_mut(p)) {
+                let mirror = if k == 0 { 0 } else { m - k };
+                let twiddles = &self.twiddles[k * p..][..p];
+                for (pair, (across, twiddles)) in across.chunks_mut(2).zip(twiddles.chunks(2)).enumerate() {
+                    let (z, c) = (pairs[pair * m + k], pairs[pair * m + mirror].conj());
+                    let (sum, difference) = (z + c, z - c);
+                    across[0] = sum * splat(twiddles[0]);
+                    if let (Some(second), Some(&twiddle)) = (across.get_mut(1), twiddles.get(1)) {
+                        // Division by i.
+                        *second = Complex::new(difference.im, -difference.re) * splat(twiddle);
+                    }
                 }
             }
+            self.across_sequences.process_with_scratch(across, of_transforms);
+            self.each_sum(block, |at, k, is_conjugate| {
+                output[k] = if is_conjugate { across[at].conj() } else { across[at] };
+            });
         }
-        self.across_sequences.process_with_scratch(across, of_transforms);
-        self.each_result(|at, k, is_conjugate| {
-            output[k] = if is_conjugate { across[at].conj() } else { across[at] };
-        });
     }
 
     /// Computes the line whose transform begins with the `n/2+1` elements of `input`, and writes
     /// `n` times this line. Ignores the imaginary part of the first element of `input`.
+    #[inline(always)]
     fn inverse(&self, input: &[Complex<T>], line: &mut [T], scratch: &mut InterleavedScratch<T>) {
         let InterleavedScratch { pairs, across, of_transforms } = scratch;
         let (p, m) = (self.sequences, self.length);
-        self.each_result(|at, k, is_conjugate| {
-            across[at] = if is_conjugate { input[k].conj() } else { input[k] };
-        });
-        across[0].im = T::zero();
-        self.across_sequences.process_with_scratch(across, of_transforms);
-        for (k, (across, twiddles)) in across.chunks_exact(p).zip(self.twiddles.chunks_exact(p)).enumerate() {
-            let mirror = if k == 0 { 0 } else { m - k };
-            for (pair, (across, twiddles)) in across.chunks(2).zip(twiddles.chunks(2)).enumerate() {
-                let first = across[0] * splat(twiddles[0]);
-                let second = match (across.get(1), twiddles.get(1)) {
-                    (Some(&second), Some(&twiddle)) => second * splat(twiddle),
-                    _ => Complex::new(T::zero(), T::zero()),
-                };
-                // The sequences are real, so their transforms have conjugates at `m - k`.
-                pairs[pair * m + k] = Complex::new(first.re - second.im, first.im + second.re);
-                pairs[pair * m + mirror] = Complex::new(first.re + second.im, second.re - first.im);
+        for block in self.blocks_of_sums() {
+            let across = &mut across[..block.len() * p];
+            self.each_sum(block.clone(), |at, k, is_conjugate| {
+                across[at] = if is_conjugate { input[k].conj() } else { input[k] };
+            });
+            if block.start == 0 {
+                across[0].im = T::zero();
+            }
+            self.across_sequences.process_with_scratch(across, of_transforms);
+            for (k, across) in block.zip(across.chunks_exact(p)) {
+                let mirror = if k == 0 { 0 } else { m - k };
+                let twiddles = &self.twiddles[k * p..][..p];
+                for (pair, (across, twiddles)) in across.chunks(2).zip(twiddles.chunks(2)).enumerate() {
+                    let first = across[0] * splat(twiddles[0]);
+                    let second = match (across.get(1), twiddles.get(1)) {
+                        (Some(&second), Some(&twiddle)) => second * splat(twiddle),
+                        _ => Complex::new(T::zero(), T::zero()),
+                    };
+                    // The sequences are real, so their transforms have conjugates at `m - k`.
+                    pairs[pair * m + k] = Complex::new(first.re - second.im, first.im + second.re);
+                    pairs[pair * m + mirror] = Complex::new(first.re + second.im, second.re - first.im);
+                }
             }
         }
         self.of_sequences.process_with_scratch(pairs, of_transforms);
@@ -212,16 +231,23 @@ impl<T: TransformReal> InterleavedLine<T> {
         }
     }
 
-    /// Calls `visit(at, k, is_conjugate)` for each element of the sums across sequences. The
-    /// element at index `at` is `X[k]`, or the conjugate of `X[k]` if `is_conjugate` is true. `k`
-    /// is at most `n/2`.
-    fn each_result(&self, mut visit: impl FnMut(usize, usize, bool)) {
+    /// Returns the blocks of numbers `k` whose sums across sequences are computed together.
+    fn blocks_of_sums(&self) -> impl Iterator<Item = Range<usize>> {
+        let count = self.length / 2 + 1;
+        (0..count).step_by(BLOCK).map(move |first| first..count.min(first + BLOCK))
+    }
+
+    /// Calls `visit(at, k, is_conjugate)` for each sum across sequences of a block. The sum at
+    /// index `at` is `X[k]`, or the conjugate of `X[k]` if `is_conjugate` is true. `k` is at most
+    /// `n/2`.
+    #[inline(always)]
+    fn each_sum(&self, block: Range<usize>, mut visit: impl FnMut(usize, usize, bool)) {
         let (p, m, n) = (self.sequences, self.length, self.len());
-        for k in 0..=m / 2 {
+        for (row, k) in block.enumerate() {
             for q in 0..p {
-                let at = k + m * q;
-                let is_conjugate = at > n / 2;
-                visit(k * p + q, if is_conjugate { n - at } else { at }, is_conjugate);
+                let k = k + m * q;
+                let is_conjugate = k > n / 2;
+                visit(row * p + q, if is_conjugate { n - k } else { k }, is_conjugate);
             }
         }
     }

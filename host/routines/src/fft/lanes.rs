@@ -215,6 +215,7 @@ impl<V: Vector> FromPrimitive for Lanes<V> {
 /// Copies lines into lanes. The lines start `distance` elements apart. A line has as many elements
 /// as `lanes` has vectors. If there are fewer lines than lanes, the remaining lanes contain the
 /// last line.
+#[inline(always)]
 pub(super) fn gather<V: Vector>(lines: &[V::Element], distance: usize, lanes: &mut [Lanes<V>]) {
     let last = lines.len().saturating_sub(lanes.len()) / distance;
     let line = |lane: usize| &lines[lane.min(last) * distance..][..lanes.len()];
@@ -236,18 +237,24 @@ pub(super) fn gather<V: Vector>(lines: &[V::Element], distance: usize, lanes: &m
 }
 
 /// Copies lanes into adjacent lines. There may be fewer lines than lanes. Overwrites `lanes`.
+#[inline(always)]
 pub(super) fn scatter<V: Vector>(lanes: &mut [Lanes<V>], lines: &mut [V::Element]) {
     let length = lanes.len();
-    let whole = length - length % V::COUNT;
-    let (blocks, rest) = lanes.split_at_mut(whole);
-    blocks.chunks_exact_mut(V::COUNT).for_each(transpose);
-    for (lane, line) in lines.chunks_exact_mut(length).enumerate() {
-        let (in_blocks, in_rest) = line.split_at_mut(whole);
-        for (elements, vectors) in in_blocks.chunks_exact_mut(V::COUNT).zip(blocks.chunks_exact(V::COUNT)) {
-            elements.copy_from_slice(cast_slice(std::slice::from_ref(&vectors[lane])));
+    for (block, vectors) in lanes.chunks_mut(V::COUNT).enumerate() {
+        let at = block * V::COUNT;
+        if vectors.len() == V::COUNT {
+            transpose(vectors);
+            for (vector, line) in vectors.iter().zip(lines.chunks_exact_mut(length)) {
+                line[at..at + V::COUNT].copy_from_slice(cast_slice(std::slice::from_ref(vector)));
+            }
+            continue;
         }
-        for (element, vector) in in_rest.iter_mut().zip(rest.iter()) {
-            *element = cast_slice::<_, V::Element>(std::slice::from_ref(vector))[lane];
+        for (number, vector) in vectors.iter().enumerate() {
+            let elements: &[V::Element] = cast_slice(std::slice::from_ref(vector));
+            elements
+                .iter()
+                .zip(lines.chunks_exact_mut(length))
+                .for_each(|(element, line)| line[at + number] = *element);
         }
     }
 }

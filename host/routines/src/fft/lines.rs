@@ -61,6 +61,7 @@ impl TransformReal for f64 {
 }
 
 /// Returns a complex number whose lanes are equal to `element`.
+#[inline(always)]
 pub(super) fn splat<T: TransformReal>(element: Complex<T::Element>) -> Complex<T> {
     Complex::new(T::splat(element.re), T::splat(element.im))
 }
@@ -135,6 +136,7 @@ impl<T: TransformReal> LineTransform for ComplexLine<T> {
         reserve(self.plan.get_immutable_scratch_len())
     }
 
+    #[inline(always)]
     fn transform(&self, input: &[Complex<T>], output: &mut [Complex<T>], scratch: &mut Self::Scratch) {
         self.plan.process_immutable_with_scratch(input, output, scratch);
         if let Some(scale) = self.scale {
@@ -162,6 +164,7 @@ impl<T: Pod + Send + Sync> LineTransform for CopiedLine<T> {
         Ok(())
     }
 
+    #[inline(always)]
     fn transform(&self, input: &[T], output: &mut [T], (): &mut ()) {
         output.copy_from_slice(input);
     }

@@ -14,12 +14,13 @@ use std::sync::Arc;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::Complex;
-use pulp::{Arch, Scalar, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rustfft::{Direction, Fft, FftDirection, Length};
 
 use super::butterflies::{Butterflies, InPlace, OfAnyRadix, OfRadix};
 use super::lanes::{Element, Lanes, Vector};
 use super::lines::TransformReal;
+use super::registers::vectorize;
 
 /// The transform of complex lines of one length and direction.
 pub(super) struct MixedRadix<T> {
@@ -69,29 +70,12 @@ impl<T: Element> MixedRadix<T> {
     ) {
         let transform = Transform {
             plan: self,
-            lanes: V::COUNT,
             input: input.map(cast_slice),
             output: cast_slice_mut(output),
             scratch: cast_slice_mut(&mut scratch[..self.length]),
         };
         vectorize(transform);
     }
-}
-
-/// Executes a task with the registers of AVX, even if the processor has AVX-512, because vectors
-/// with more lanes than there are lines would be slower.
-#[cfg(target_arch = "x86_64")]
-fn vectorize(task: impl WithSimd<Output = ()>) {
-    match Arch::new() {
-        Arch::V4(simd) => Simd::vectorize(*simd, task),
-        Arch::V3(simd) => Simd::vectorize(simd, task),
-        _ => Simd::vectorize(Scalar::new(), task),
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn vectorize(task: impl WithSimd<Output = ()>) {
-    Arch::new().dispatch(task);
 }
 
 /// Returns the radices of a transform: 4, and the prime factors of the length.
@@ -196,10 +180,9 @@ impl<V: Vector> TransformReal for Lanes<V> {
     }
 }
 
-/// The task of transforming lines whose elements are vectors with `lanes` lanes.
+/// The task of transforming lines whose elements are vectors.
 struct Transform<'a, T> {
     plan: &'a MixedRadix<T>,
-    lanes: usize,
     /// The lines to transform. `None` if `output` contains them.
     input: Option<&'a [T]>,
     output: &'a mut [T],
@@ -212,33 +195,33 @@ impl<T: Element> WithSimd for Transform<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Transform { plan, lanes, input, output, scratch } = self;
+        let Transform { plan, input, output, scratch } = self;
         if let (None, [stage]) = (input, &plan.stages[..])
-            && size_of::<T::Register<S>>() == lanes * size_of::<T>()
+            && size_of::<T::Register<S>>() == T::Vector::COUNT * size_of::<T>()
             && stage.run_in_place(simd, output)
         {
             return;
         }
         // A line consists of complex numbers, whose parts are vectors.
-        let line = 2 * lanes * plan.length;
+        let line = 2 * T::Vector::COUNT * plan.length;
         for (number, output) in output.chunks_exact_mut(line).enumerate() {
             match (input, plan.stages.first()) {
                 (Some(input), None) => output.copy_from_slice(&input[number * line..][..line]),
                 (Some(input), Some(first)) => {
                     let to = if plan.writes_result(0) { &mut *output } else { &mut *scratch };
-                    first.run(simd, lanes, &input[number * line..][..line], to);
+                    first.run(simd, &input[number * line..][..line], to);
                 }
                 (None, Some(first)) if plan.writes_result(0) => {
                     scratch.copy_from_slice(output);
-                    first.run(simd, lanes, scratch, output);
+                    first.run(simd, scratch, output);
                 }
-                (None, Some(first)) => first.run(simd, lanes, output, scratch),
+                (None, Some(first)) => first.run(simd, output, scratch),
                 (None, None) => {}
             }
             for (number, stage) in plan.stages.iter().enumerate().skip(1) {
                 let (from, to) =
                     if plan.writes_result(number) { (&*scratch, &mut *output) } else { (&*output, &mut *scratch) };
-                stage.run(simd, lanes, from, to);
+                stage.run(simd, from, to);
             }
         }
     }
@@ -260,9 +243,9 @@ macro_rules! with_radix {
 
 impl<T: Element> Stage<T> {
     #[inline(always)]
-    fn run<S: Simd>(&self, simd: S, lanes: usize, from: &[T], to: &mut [T]) {
+    fn run<S: Simd>(&self, simd: S, from: &[T], to: &mut [T]) {
         let Stage { radix, groups, stride, roots, twiddles } = self;
-        let butterflies = Butterflies { groups: *groups, stride: *stride, roots, twiddles, lanes, from, to };
+        let butterflies = Butterflies { groups: *groups, stride: *stride, roots, twiddles, from, to };
         with_radix!(*radix,
             R => simd.vectorize(OfRadix::<_, R>(butterflies)),
             _ => simd.vectorize(OfAnyRadix(butterflies)))

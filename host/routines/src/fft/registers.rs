@@ -1,8 +1,26 @@
-//! Complex numbers in vector registers.
+//! Vector registers: the ones that the processor has, and complex numbers in them.
 
 use bytemuck::Pod;
 use num_complex::Complex;
-use pulp::Simd;
+#[cfg(target_arch = "x86_64")]
+use pulp::Scalar;
+use pulp::{Arch, Simd, WithSimd};
+
+/// Executes a task with the registers of AVX, even if the processor has AVX-512, because vectors
+/// with more lanes than there are lines would be slower.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn vectorize(task: impl WithSimd<Output = ()>) {
+    match Arch::new() {
+        Arch::V4(simd) => Simd::vectorize(*simd, task),
+        Arch::V3(simd) => Simd::vectorize(simd, task),
+        _ => Simd::vectorize(Scalar::new(), task),
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn vectorize(task: impl WithSimd<Output = ()>) {
+    Arch::new().dispatch(task);
+}
 
 /// A real type whose numbers fill vector registers.
 pub(super) trait InRegisters: Pod + PartialOrd {

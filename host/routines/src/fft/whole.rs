@@ -74,6 +74,7 @@ impl<T: TransformReal> RealLine<T> {
     /// Writes `sum + difference` to `to[k]` and the conjugate of `sum - difference` to `to[m-k]`
     /// for `0 < k < m`. `sum` is `half (from[k] + conj from[m-k])`, and `difference` is
     /// `twiddles[k] (from[k] - conj from[m-k])`.
+    #[inline(always)]
     fn combine(&self, from: &[Complex<T>], to: &mut [Complex<T>], half: T) {
         let m = self.plan.len();
         let each = |a: Complex<T>, b: Complex<T>, twiddle: Complex<T::Element>| {
@@ -112,6 +113,7 @@ impl<T: TransformReal> LineTransform for FromRealLine<T> {
         self.0.scratch()
     }
 
+    #[inline(always)]
     fn transform(&self, input: &[T], output: &mut [Complex<T>], (line, scratch): &mut Self::Scratch) {
         let RealLine { plan, twiddles, .. } = &self.0;
         if twiddles.is_empty() {
@@ -145,6 +147,7 @@ impl<T: TransformReal> LineTransform for ToRealLine<T> {
         self.0.scratch()
     }
 
+    #[inline(always)]
     fn transform(&self, input: &[Complex<T>], output: &mut [T], (line, scratch): &mut Self::Scratch) {
         let RealLine { plan, twiddles, length } = &self.0;
         let scale = T::reciprocal(*length);
