@@ -1,7 +1,7 @@
 //! Checks which loops lowering unrolls.
 
 use crate::jit::{source, stages_of};
-use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type};
 use fusebox_core::ir::FastMath;
 use fusebox_lowering::{Stage, Target};
 
@@ -12,24 +12,28 @@ fn indices(b: FunctionBuilder, bytes: u64) -> String {
     stages_of(&kernel, &Target::cpu()).unwrap().1.get(Stage::Indices).to_owned()
 }
 
-/// Returns a loop of four iterations that contains a loop of a thousand iterations. The body of the
-/// inner loop has `additions` additions.
-fn nest(additions: i64) -> String {
+/// Returns a loop over four rows of `columns` elements. The body of the inner loop has `additions`
+/// additions. If `compares` is true, it also has a comparison of the row's index.
+fn nest(columns: i64, additions: i64, compares: bool) -> String {
     let mut b = FunctionBuilder::new("k");
-    let output = b.argument(Type::tensor(&[4, 1000], Scalar::I32));
-    let (zero, one, outer, inner) = (b.index(0), b.index(1), b.index(4), b.index(1000));
+    let output = b.argument(Type::tensor(&[4, columns], Scalar::I32));
+    let (zero, one, outer, inner) = (b.index(0), b.index(1), b.index(4), b.index(columns));
     let written = b.scf_for(zero, outer, one, &[output], |b, row, output| {
         b.scf_for(zero, inner, one, output, |b, column, output| {
             let value = b.extract(output[0], &[row, column]);
-            let sum = (0..additions).fold(value, |sum, _| {
+            let mut sum = (0..additions).fold(value, |sum, _| {
                 let doubled = b.addi(sum, sum);
                 b.xori(doubled, value)
             });
+            if compares {
+                let is_first = b.cmpi(IntPredicate::Eq, row, zero);
+                sum = b.select(is_first, value, sum);
+            }
             vec![b.insert(sum, output[0], &[row, column])]
         })
     });
     b.ret(&written);
-    indices(b, 16000)
+    indices(b, 16 * columns as u64)
 }
 
 /// Returns a loop of a thousand iterations. Each iteration processes `lanes` elements.
@@ -52,12 +56,23 @@ fn doubled(lanes: i64) -> String {
     indices(b, 4000 * lanes as u64)
 }
 
+fn is_unrolled(nest: &str) -> bool {
+    let loops = nest.matches("scf.for").count();
+    let is_kept = loops == 2 && nest.contains(r#"fusebox.unroll = "never""#);
+    assert!(is_kept || loops == 4 && !nest.contains("never"), "{nest}");
+    !is_kept
+}
+
 #[test]
 fn a_short_nest_is_unrolled_and_a_long_one_is_not() {
-    let (short, long) = (nest(10), nest(100));
-    let loops = |text: &str| text.matches("scf.for").count();
-    assert!(loops(&short) == 4 && !short.contains("never"), "{short}");
-    assert!(loops(&long) == 2 && long.contains(r#"fusebox.unroll = "never""#), "{long}");
+    assert!(is_unrolled(&nest(40, 10, false)));
+    assert!(!is_unrolled(&nest(40, 100, false)));
+}
+
+#[test]
+fn long_rows_are_unrolled_only_if_the_copies_differ() {
+    assert!(!is_unrolled(&nest(1000, 10, false)));
+    assert!(is_unrolled(&nest(1000, 10, true)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Rewrites loops over indices as loops over integers, with hints to LLVM about unrolling.
 
 use fusebox_core::indexing::Interval;
-use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
+use fusebox_core::ir::{Attribute, Effect, OpKind, Operation, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 
 use super::{Indexed, Slot};
@@ -15,6 +15,9 @@ use crate::stages::writer::Attributes;
 const MOST_TURNS: i64 = 4;
 /// Maximum number of operations that result from unrolling a loop without inner loops.
 const MOST_UNROLLED: i64 = 8192;
+
+/// Minimum number of iterations of a row. In shorter loops, the time of the loop itself matters.
+const LEAST_IN_ROW: i64 = 64;
 
 /// Known facts about a loop's number of iterations.
 struct Turns {
@@ -166,14 +169,33 @@ impl<'s> Indexed<'s, '_> {
     /// Whether `count` copies of a loop's body are few enough to be worth the code size. A body
     /// with a long inner loop over vectors is not copied. The inner loop takes much longer than the
     /// rest of the body, so copies would gain nothing. In addition, the inner loop's body has many
-    /// operations.
+    /// operations. A body that only consists of rows is not copied either.
     fn may_be_copied(&self, op: &Operation, count: i64) -> bool {
         let known = |value| self.index(value).ok().and_then(|ix| self.tracker.algebra.as_constant(ix));
         let Contents { operations, has_loop, long_loops } = Contents::of(op, &known);
         let most = if has_loop { self.target.most_nested } else { MOST_UNROLLED };
-        (long_loops == 0 || !self.holds_vectors(op))
+        (long_loops == 0 || !self.holds_vectors(op) && !self.consists_of_rows(op, &known))
             && operations.saturating_mul(count) <= most
             && long_loops.saturating_mul(count).saturating_mul(self.copies) <= self.target.most_long_loops
+    }
+
+    /// Whether a loop's body consists of rows, and copies of the body would be equal but for the
+    /// index of the row. A row is a long inner loop without results and without inner loops or
+    /// branches. A comparison of indices could have a constant result in a copy. On GPUs, threads
+    /// share the iterations of long loops, so this function returns false.
+    fn consists_of_rows(&self, op: &Operation, known: &dyn Fn(Value) -> Option<i64>) -> bool {
+        let [body] = op.regions.as_slice() else { return false };
+        let is_plain = |op: &Operation| op.regions.is_empty() && op.kind != OpKind::CmpI;
+        let has_effect = |op: &Operation| matches!(op.kind.effect(), Effect::Memory | Effect::Allocates);
+        let is_row = |row: &Operation| {
+            row.kind == OpKind::For
+                && row.results.is_empty()
+                && turns(row, known).is_some_and(|turns| turns >= LEAST_IN_ROW)
+                && row.regions.iter().all(|region| region.operations.iter().all(is_plain))
+        };
+        self.target.is_cpu()
+            && op.results.is_empty()
+            && body.operations.iter().all(|op| is_plain(op) && !has_effect(op) || is_row(op))
     }
 
     /// Whether LLVM must keep a single copy of the loop's body. Callers ask only about loops that

@@ -4,13 +4,13 @@ func.func @k(%a: !llvm.ptr {fusebox.bytes = 12288 : i64, fusebox.read_only}, %ou
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
-  %c256 = arith.constant 256 : index
+  %c32 = arith.constant 32 : index
   %c1024 = arith.constant 1024 : index
-  scf.for %tile = %c0 to %c1024 step %c256 {
+  scf.for %tile = %c0 to %c1024 step %c32 {
     scf.for %d = %c0 to %c3 step %c1 {
       %from = arith.muli %d, %c1024 : index
       %first = arith.addi %from, %tile : index
-      scf.for %j = %c0 to %c256 step %c1 {
+      scf.for %j = %c0 to %c32 step %c1 {
         %at = arith.addi %first, %j : index
         %x = "xla_gpu.load"(%a, %at) {alignment = 4 : i64} : (!llvm.ptr, index) -> f32
         "xla_gpu.store"(%x, %out, %at) {alignment = 4 : i64} : (f32, !llvm.ptr, index) -> ()
@@ -24,7 +24,7 @@ func.func @k(%a: !llvm.ptr {fusebox.bytes = 12288 : i64, fusebox.read_only}, %ou
 ^bb0(%0: !llvm.ptr, %1: !llvm.ptr):
   %2 = "arith.constant"() {value = 0 : i64} : () -> i64
   %3 = "arith.constant"() {value = 1024 : i64} : () -> i64
-  %4 = "arith.constant"() {value = 256 : i64} : () -> i64
+  %4 = "arith.constant"() {value = 32 : i64} : () -> i64
   %5 = "arith.constant"() {value = 1 : i64} : () -> i64
   "scf.for"(%2, %3, %4) ({
   ^bb0(%6: i64):
@@ -50,6 +50,6 @@ func.func @k(%a: !llvm.ptr {fusebox.bytes = 12288 : i64, fusebox.read_only}, %ou
       "scf.yield"() : () -> ()
     }) : (i64, i64, i64) -> ()
     "scf.yield"() : () -> ()
-  }) {fusebox.unroll = "never"} : (i64, i64, i64) -> ()
+  }) : (i64, i64, i64) -> ()
   "func.return"() : () -> ()
 }) {sym_name = "k", function_type = (!llvm.ptr, !llvm.ptr) -> (), arg_attrs = [{fusebox.bytes = 12288 : i64, fusebox.alignment = 64 : i64, fusebox.read_only}, {fusebox.bytes = 12288 : i64, fusebox.alignment = 64 : i64}], fusebox.entry, fusebox.launch = array<i64: 1, 1>, fusebox.shared_bytes = 49152 : i64} : () -> ()
