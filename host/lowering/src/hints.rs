@@ -1,12 +1,13 @@
 //! Hints for LLVM's optimiser. Hints do not change the results of a kernel, except for the order of
 //! sums that may be regrouped. All lowerings give LLVM the same hints.
 
+mod interleave;
 mod jam;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
-use fusebox_core::ir::{Attribute, Effect, Function, OpKind, Operation, Region, Type, Value};
+use fusebox_core::ir::{Attribute, Effect, Function, OpKind, Operation, Region, Value};
 
 use crate::targets::TargetInfo;
 
@@ -68,14 +69,16 @@ pub(crate) enum LoopWish {
     /// Compute this many iterations together: unroll the loop, and join the copies of its inner
     /// loop.
     Jammed(i64),
+    /// Compute this many vectors in each iteration of the vectorised loop.
+    Interleaved(i64),
 }
 
-/// Returns the request for a loop. `types` are the types of the function's values. If an SSA value
-/// is a constant, `number` returns the value as an integer.
+/// Returns the request for a loop of a function. If an SSA value is a constant, `number` returns the
+/// value as an integer.
 pub(crate) fn wish(
     op: &Operation,
     body: &Region,
-    types: &[Type],
+    function: &Function,
     number: &dyn Fn(Value) -> Option<i64>,
     target: &TargetInfo,
 ) -> LoopWish {
@@ -88,9 +91,12 @@ pub(crate) fn wish(
         LoopWish::OneCopy
     } else if fills_vectors(bounds) && target.gpu.is_none() && reads_parts_of_groups(body, number) {
         LoopWish::NoRemainder
+    } else if target.gpu.is_some() {
+        LoopWish::None
+    } else if let Some(count) = jam::count(op, body, &function.types, number) {
+        LoopWish::Jammed(count)
     } else {
-        let count = if target.gpu.is_none() { jam::count(op, body, types, number) } else { None };
-        count.map_or(LoopWish::None, LoopWish::Jammed)
+        interleave::count(op, body, function, number).map_or(LoopWish::None, LoopWish::Interleaved)
     }
 }
 
@@ -233,7 +239,7 @@ mod tests {
             numbers.extend(op.attribute("value").and_then(Attribute::as_integer).map(|number| (op.result(), number)));
         });
         let op = body.operations.iter().find(|op| op.kind == OpKind::For).expect("the loop");
-        wish(op, &op.regions[0], &functions[0].types, &|value| numbers.get(&value).copied(), Target::cpu().info())
+        wish(op, &op.regions[0], &functions[0], &|value| numbers.get(&value).copied(), Target::cpu().info())
     }
 
     #[test]

@@ -59,6 +59,13 @@ fn of_argument(argument: &Argument) -> Attributes {
     attributes
 }
 
+/// Returns the size in bytes of all arguments of a kernel's entry function. Returns 0 for other
+/// functions.
+pub(crate) fn bytes_of_arguments(function: &Function) -> i64 {
+    let attributes = function.argument_attributes.iter().flatten().filter(|(name, _)| name == BYTES);
+    attributes.filter_map(|(_, bytes)| bytes.as_integer()).fold(0, i64::saturating_add)
+}
+
 /// Reads a kernel from the text of any stage of the kernel IR. The text may have the generic form
 /// or any other form that MLIR reads. The entry function is the function named `wanted`. If
 /// `wanted` is `None`, the entry function is the function with the attribute `fusebox.entry`, or

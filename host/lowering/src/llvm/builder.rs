@@ -198,6 +198,12 @@ impl Module {
         self.branch_with_wish(to, "llvm.loop.unroll_and_jam.count", Some(self.const_int(self.int(32), count)));
     }
 
+    /// Adds the jump that closes a loop of which the vectoriser computes `count` vectors in each
+    /// iteration.
+    pub(crate) fn branch_back_interleaved(&self, to: Bb, count: i64) {
+        self.branch_with_wish(to, "llvm.loop.interleave.count", Some(self.const_int(self.int(32), count)));
+    }
+
     /// Adds the jump that closes a loop whose iterations run in order. LLVM does not vectorise a
     /// loop with this jump.
     pub(crate) fn branch_back_in_order(&self, to: Bb) {

@@ -101,6 +101,15 @@ pub fn keeps_short_nans(operation: OpKind) -> bool {
     SHORT_NANS.contains(&operation)
 }
 
+/// Operations whose functions are so short that several iterations of a loop fit into the window of
+/// a processor.
+const SHORT: &[OpKind] = &[OpKind::Rsqrt];
+
+/// Whether a symbol is that of a function with a long chain of operations that wait for each other.
+pub(crate) fn has_long_chain(symbol: &str) -> bool {
+    FUNCTIONS.iter().any(|f| f.symbols.contains(&symbol) && !SHORT.contains(&f.operation))
+}
+
 /// Whether an operation becomes a call of this library.
 pub fn has_function(operation: OpKind) -> bool {
     FUNCTIONS.iter().any(|f| f.operation == operation)

@@ -235,7 +235,7 @@ impl<'s> Body<'_, '_, 's> {
 
     fn for_loop(&mut self, op: &'s Operation) -> Done {
         let [body] = &op.regions[..] else { return Unsupported::because("it has no body") };
-        let wish = wish(op, body, &self.source.types, &|value| self.numbers.get(&value).copied(), self.kernel.target);
+        let wish = wish(op, body, self.source, &|value| self.numbers.get(&value).copied(), self.kernel.target);
         let annotation = |text: &str| Attribute::raw(format!("#llvm.loop_annotation<{text}>"));
         let annotation = match wish {
             LoopWish::None => annotation(""),
@@ -244,6 +244,7 @@ impl<'s> Body<'_, '_, 's> {
             LoopWish::WholeVectors => annotation("vectorize = <disable = false>"),
             LoopWish::NoRemainder => annotation("vectorize = <predicateEnable = true>"),
             LoopWish::Jammed(count) => annotation(&format!("unrollAndJam = <count = {count} : i32>")),
+            LoopWish::Interleaved(count) => annotation(&format!("interleave = <count = {count} : i32>")),
         };
         // LLVM merges an empty block into its predecessor and moves the metadata there. If the
         // predecessor closes an inner loop, the metadata would apply to the inner loop. This call

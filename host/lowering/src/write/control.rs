@@ -72,13 +72,14 @@ impl<'s> Body<'_, '_, 's> {
         let stepped = self.llvm().binary_nsw(Op::LLVMAdd, phis[0], step);
         self.close(&phis, &[&[stepped], next.as_slice()].concat());
         let number = |value| self.value(value).ok().and_then(|value| self.llvm().as_constant(value));
-        match wish(op, body, &self.source.types, &number, self.translation.target) {
+        match wish(op, body, self.source, &number, self.translation.target) {
             LoopWish::None => self.llvm().branch(header),
             LoopWish::OneCopy => self.llvm().branch_back_in_one_copy(header),
             LoopWish::InOrder => self.llvm().branch_back_in_order(header),
             LoopWish::WholeVectors => self.llvm().branch_back_in_whole_vectors(header),
             LoopWish::NoRemainder => self.llvm().branch_back_without_remainder(header),
             LoopWish::Jammed(count) => self.llvm().branch_back_jammed(header, count),
+            LoopWish::Interleaved(count) => self.llvm().branch_back_interleaved(header, count),
         }
         self.llvm().position_at_end(after);
         self.bind_all(&op.results, &phis[1..]);
