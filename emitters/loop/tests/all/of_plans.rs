@@ -232,6 +232,19 @@ fn a_merged_dimension_that_readers_tell_apart_is_several_loops() {
 }
 
 #[test]
+fn rows_with_a_remainder_are_merged_unless_they_are_long() {
+    let ranges = |columns| {
+        let plan = planned(&negate(ElementType::F32, &[1000, columns]), &DeviceDescription::cpu(1));
+        plan.outputs[0].maps[0].ranges.iter().map(|range| range.bounds.upper + 1).collect::<Vec<i64>>()
+    };
+    assert_eq!(ranges(96).last(), Some(&96), "six vectors per row");
+    assert_eq!(ranges(1001).last(), Some(&1001));
+    let merged = |columns| ranges(columns).last().is_some_and(|&last| last > columns);
+    assert!(merged(100), "each row would end with four single elements: {:?}", ranges(100));
+    assert!(merged(32), "each row would be a short loop: {:?}", ranges(32));
+}
+
+#[test]
 fn an_impossible_knob_is_an_error() {
     let fusion = negate(ElementType::F32, &[64]);
     for (name, value) in [("lanes", 3), ("lanes", 0), ("threads", 0), ("threads", 1 << 20)] {
