@@ -73,8 +73,8 @@ pub(crate) enum LoopWish {
     Interleaved(i64),
 }
 
-/// Returns the request for a loop of a function. If an SSA value is a constant, `number` returns the
-/// value as an integer.
+/// Returns the request for a loop of a function. If an SSA value is a constant, `number` returns
+/// the value as an integer.
 pub(crate) fn wish(
     op: &Operation,
     body: &Region,

@@ -18,11 +18,14 @@ use crate::{launch, math};
 const COUNTS: [i64; 3] = [4, 3, 2];
 /// Widest vector register, in bytes. LLVM may choose narrower ones.
 const WIDEST: i64 = 64;
-/// Minimum length of the longest chain of dependent operations. Of a body with shorter chains,
-/// several iterations fit into the window of a processor.
+/// Minimum length of the longest chain of dependent operations. If chains are shorter, the window
+/// of a processor holds enough iterations.
 const LEAST_CHAIN: u32 = 16;
 /// Approximate length of the chain of a math function.
 const CHAIN_OF_FUNCTION: u32 = 16;
+/// Minimum number of iterations if the iterations do not fill the vectors. The loop for remaining
+/// iterations then takes little of the time.
+const LEAST_WITH_REMAINDER: i64 = 512;
 /// Maximum number of operations of a body. The copies of a longer body take long to compile.
 const MOST_OPERATIONS: usize = 256;
 /// Minimum size of a kernel's arrays, in bytes. Compiling the copies takes a few milliseconds. With
@@ -33,15 +36,15 @@ const LEAST_BYTES: i64 = 1 << 19;
 /// decides. `number` returns the value of a constant integer.
 ///
 /// The loop must carry no values, and its body must be straight-line code with long chains of
-/// operations on elements. The number of iterations must fill the vectors, so that no loop for
-/// remaining iterations is necessary.
+/// operations on elements. The number of iterations must fill the vectors, or be so large that the
+/// loop for remaining iterations takes little of the time.
 pub(super) fn count(
     op: &Operation,
     body: &Region,
     function: &Function,
     number: &dyn Fn(Value) -> Option<i64>,
 ) -> Option<i64> {
-    let [Some(0), Some(turns), Some(1)] = jam::bounds(op, number) else { return None };
+    let [Some(0), turns, Some(1)] = jam::bounds(op, number) else { return None };
     if !op.results.is_empty()
         || body.operations.len() > MOST_OPERATIONS
         || launch::bytes_of_arguments(function) < LEAST_BYTES
@@ -50,7 +53,21 @@ pub(super) fn count(
         return None;
     }
     let lanes = WIDEST / widest_element(body, &function.types)?;
-    COUNTS.into_iter().find(|count| turns > 0 && turns % (count * lanes) == 0)
+    let exact = |turns: i64| COUNTS.into_iter().find(|count| turns > 0 && turns % (count * lanes) == 0);
+    let most = turns.or_else(|| constant_in_minimum(*op.operands.get(1)?, function, number))?;
+    turns.and_then(exact).or_else(|| (most >= LEAST_WITH_REMAINDER).then_some(COUNTS[0]))
+}
+
+/// Returns the constant if a value is the minimum of a constant and another number. In loops over
+/// blocks, the constant is the size of all blocks but the last one.
+fn constant_in_minimum(value: Value, function: &Function, number: &dyn Fn(Value) -> Option<i64>) -> Option<i64> {
+    let mut constant = None;
+    function.body.walk(&mut |op| {
+        if op.kind == OpKind::MinSI && op.results.first() == Some(&value) {
+            constant = op.operands.iter().find_map(|&operand| number(operand));
+        }
+    });
+    constant
 }
 
 /// Returns the length of the longest chain of operations on elements in which each operation
@@ -112,12 +129,18 @@ mod tests {
     /// Returns [`count`] for a loop of `turns` iterations in a kernel whose arrays have `bytes`
     /// bytes each. `body` computes `%y`, which is stored, from `%x`. Both have the type `ty`.
     fn count_of(turns: i64, bytes: i64, ty: &str, body: &str) -> Option<i64> {
+        let number = format!(r#"%turns = "arith.constant"() {{value = {turns} : i64}} : () -> i64"#);
+        count_up_to(&number, bytes, ty, body)
+    }
+
+    /// Like [`count_of`]. `end` computes the number of iterations, `%turns`, from `%rest`.
+    fn count_up_to(end: &str, bytes: i64, ty: &str, body: &str) -> Option<i64> {
         let text = format!(
             r#""func.func"() ({{
-            ^bb0(%a: !llvm.ptr, %out: !llvm.ptr):
+            ^bb0(%a: !llvm.ptr, %out: !llvm.ptr, %rest: i64):
               %c0 = "arith.constant"() {{value = 0 : i64}} : () -> i64
               %c1 = "arith.constant"() {{value = 1 : i64}} : () -> i64
-              %turns = "arith.constant"() {{value = {turns} : i64}} : () -> i64
+              {end}
               "scf.for"(%c0, %turns, %c1) ({{
               ^bb0(%n: i64):
                 %x = "xla_gpu.load"(%a, %n) {{alignment = 4 : i64}} : (!llvm.ptr, i64) -> {ty}
@@ -126,8 +149,8 @@ mod tests {
                 "scf.yield"() : () -> ()
               }}) : (i64, i64, i64) -> ()
               "func.return"() : () -> ()
-            }}) {{sym_name = "f", function_type = (!llvm.ptr, !llvm.ptr) -> (),
-                  arg_attrs = [{{fusebox.bytes = {bytes} : i64}}, {{fusebox.bytes = {bytes} : i64}}]}} : () -> ()"#
+            }}) {{sym_name = "f", function_type = (!llvm.ptr, !llvm.ptr, i64) -> (),
+                  arg_attrs = [{{fusebox.bytes = {bytes} : i64}}, {{fusebox.bytes = {bytes} : i64}}, {{}}]}} : () -> ()"#
         );
         let functions = parse("chain.mlir", &text).unwrap_or_else(|error| panic!("{error}"));
         let function = &functions[0];
@@ -160,10 +183,26 @@ mod tests {
         let tanh = call("fusebox_tanh_f32", "f32");
         assert_eq!(count_of(1024, LARGE, "f32", &tanh), Some(4));
         assert_eq!(count_of(96, LARGE, "f32", &tanh), Some(3), "four vectors of 16 lanes would leave a remainder");
-        assert_eq!(count_of(1000, LARGE, "f32", &tanh), None, "every number of vectors leaves a remainder");
+        assert_eq!(count_of(100, LARGE, "f32", &tanh), None, "every number of vectors leaves a remainder");
+        assert_eq!(count_of(1000, LARGE, "f32", &tanh), Some(4), "the remainder matters little");
         assert_eq!(count_of(32, LARGE, "f64", &call("fusebox_tanh_f64", "f64")), Some(4), "vectors of 8 lanes");
         assert_eq!(count_of(1024, LARGE - 1, "f32", &tanh), None, "small arrays");
         assert_eq!(count_of(1024, LARGE, "f32", &call("other", "f32")), None, "a function of unknown length");
+    }
+
+    #[test]
+    fn the_size_of_most_blocks_counts() {
+        let tanh = call("fusebox_tanh_f32", "f32");
+        let minimum = |most: i64| {
+            format!(
+                r#"%most = "arith.constant"() {{value = {most} : i64}} : () -> i64
+                   %turns = "arith.minsi"(%most, %rest) : (i64, i64) -> i64"#
+            )
+        };
+        assert_eq!(count_up_to(&minimum(2000), LARGE, "f32", &tanh), Some(4));
+        assert_eq!(count_up_to(&minimum(64), LARGE, "f32", &tanh), None);
+        let unknown = r#"%turns = "arith.addi"(%rest, %c1) : (i64, i64) -> i64"#;
+        assert_eq!(count_up_to(unknown, LARGE, "f32", &tanh), None);
     }
 
     #[test]
