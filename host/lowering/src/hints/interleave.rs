@@ -80,7 +80,7 @@ fn longest_chain(body: &Region, types: &[Type]) -> Option<u32> {
         let own = length(op)?;
         for &result in &op.results {
             match types[result.number()] {
-                // An index.
+                // An index. Elements of this type are left out, because the type is the same.
                 Type::Scalar(Scalar::Int(64)) => {}
                 Type::Scalar(_) => {
                     lengths.insert(result, before + own);
