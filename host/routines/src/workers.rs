@@ -29,11 +29,7 @@ impl Workers for CallingThread {
 /// Calls `work` once with each item, possibly concurrently. An item holds the inputs of one part of
 /// the work, and the pieces of the results that the part writes.
 pub fn for_each<T: Send>(workers: &dyn Workers, items: Vec<T>, work: impl Fn(T) + Sync) {
-    let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
-    workers.run_parts(items.len(), &|number| {
-        let item = items[number].lock().unwrap_or_else(PoisonError::into_inner).take();
-        item.into_iter().for_each(&work);
-    });
+    for_each_numbered(workers, items, |_, item| work(item));
 }
 
 /// Calls `work`, which may fail, once with each item, as [`for_each`] does. Calls `work` for all
@@ -47,8 +43,45 @@ pub fn try_for_each<T: Send, E: Send>(
     items: Vec<T>,
     work: impl Fn(T) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
-    let mut outcomes: Vec<Result<(), E>> = items.iter().map(|_| Ok(())).collect();
-    let items = items.into_iter().zip(&mut outcomes).collect();
-    for_each(workers, items, |(item, outcome)| *outcome = work(item));
-    outcomes.into_iter().collect()
+    let first = FirstError::default();
+    for_each_numbered(workers, items, |number, item| {
+        if let Err(error) = work(item) {
+            first.record(number, error);
+        }
+    });
+    first.into_result()
+}
+
+/// Calls `work` once with each item and its position in `items`, as [`for_each`] does.
+fn for_each_numbered<T: Send>(workers: &dyn Workers, items: Vec<T>, work: impl Fn(usize, T) + Sync) {
+    let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+    workers.run_parts(items.len(), &|number| {
+        let item = items[number].lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(item) = item {
+            work(number, item);
+        }
+    });
+}
+
+/// Of all errors that threads record, the error of the item with the smallest number.
+struct FirstError<E>(Mutex<Option<(usize, E)>>);
+
+impl<E> Default for FirstError<E> {
+    fn default() -> Self {
+        FirstError(Mutex::default())
+    }
+}
+
+impl<E> FirstError<E> {
+    fn record(&self, number: usize, error: E) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|&(earlier, _)| number < earlier) {
+            *first = Some((number, error));
+        }
+    }
+
+    fn into_result(self) -> Result<(), E> {
+        let first = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        first.map_or(Ok(()), |(_, error)| Err(error))
+    }
 }

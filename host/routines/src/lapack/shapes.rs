@@ -93,9 +93,13 @@ impl<'a> CallShapes<'a> {
 
     /// Creates the routine that executes `each` once for every index of the batch dimensions.
     pub fn routine(&self, each: impl PerMatrix + 'static) -> Result<Box<dyn Routine>, Unsupported> {
+        Ok(Box::new(Batched { batch: self.matrices()?, each: Box::new(each) }))
+    }
+
+    /// Returns the number of indices of the batch dimensions.
+    fn matrices(&self) -> Result<usize, Unsupported> {
         let sizes = self.batch.iter().map(|&size| usize::try_from(size).ok());
         let batch = sizes.into_iter().try_fold(1usize, |all, size| all.checked_mul(size?));
-        let batch = batch.ok_or_else(|| Unsupported::new("more matrices than the host can count"))?;
-        Ok(Box::new(Batched { batch, each }))
+        batch.ok_or_else(|| Unsupported::new("more matrices than the host can count"))
     }
 }

@@ -18,18 +18,20 @@ pub(crate) trait PerMatrix: Debug + Send + Sync {
     fn describe(&self) -> &'static str;
 }
 
-/// The routine that executes `each` once for every index of the batch dimensions.
+/// The routine that executes `each` once for every index of the batch dimensions. `each` is behind
+/// a pointer, so that rustc compiles this routine once, and not for every computation and element
+/// type.
 #[derive(Debug)]
-pub(crate) struct Batched<F> {
+pub(crate) struct Batched {
     pub batch: usize,
-    pub each: F,
+    pub each: Box<dyn PerMatrix>,
 }
 
 /// Approximate number of arithmetic operations per part. A part has at least one index of the batch
 /// dimensions. Parts of this size can be distributed among threads at little cost.
 const PART: usize = 1 << 15;
 
-impl<F: PerMatrix> Routine for Batched<F> {
+impl Routine for Batched {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
         match self.batch {
             0 => return Ok(()),
