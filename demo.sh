@@ -2,10 +2,10 @@
 # Sets up what is missing, builds fusebox and runs a fusion: softmax's numerator over 4 x 1000 numbers.
 set -euo pipefail
 cd "$(dirname "$0")"
-# The runtime needs a linker and none of the packages, so it is compiled while they are installed.
+# The lowest crates need a linker and none of the packages, so they are compiled while these are installed.
 early=
 if ! ./setup.sh --check && command -v cc >/dev/null; then
-  cargo build --release -p fusebox-run &
+  cargo build --release -p fusebox-core -p fusebox-features &
   early=$!
 fi
 ./setup.sh

@@ -46,11 +46,15 @@ fn assert_contained(command: &str, some: &Features, all: &Features) {
 
 #[test]
 fn programs_have_the_same_features() {
-    let of = |package| features(&["-p", package, "-e", "normal,build"]);
+    let of = |packages: &str| {
+        let selected = packages.split_whitespace().flat_map(|package| ["-p", package]);
+        features(&selected.chain(["-e", "normal,build"]).collect::<Vec<_>>())
+    };
     let fusebox = of("fusebox");
-    for package in ["fusebox-run", "fusebox-pjrt"] {
-        let shared = of(package).into_iter().filter(|(name, _)| fusebox.contains_key(name)).collect();
-        assert_contained(&format!("cargo build -p {package}"), &shared, &fusebox);
+    // `demo.sh` builds the last pair before all others.
+    for packages in ["fusebox-run", "fusebox-pjrt", "fusebox-core fusebox-features"] {
+        let shared = of(packages).into_iter().filter(|(name, _)| fusebox.contains_key(name)).collect();
+        assert_contained(&format!("cargo build of {packages}"), &shared, &fusebox);
     }
 }
 
