@@ -63,7 +63,7 @@ fn for_each_numbered<T: Send>(workers: &dyn Workers, items: Vec<T>, work: impl F
     });
 }
 
-/// Of all errors that threads record, the error of the item with the smallest number.
+/// The error of the item with the smallest number, among the errors that threads record.
 struct FirstError<E>(Mutex<Option<(usize, E)>>);
 
 impl<E> Default for FirstError<E> {
