@@ -11,9 +11,10 @@
 //! and underflow to subnormals correctly. The second factor of `2^n` is one of two constants, which
 //! the sign of `x` selects so that the first factor is a normal number. If the target flushes
 //! subnormal f32 to zero, the code adds `n` to the exponent bits of `e^r` instead of multiplying by
-//! `2^n`. If a result underflows to zero, the code selects the constant zero instead of computing a
-//! product. On processors, a product that underflows takes a hundred times as long as other
-//! products, and a softmax with a mask would compute many products that underflow.
+//! `2^n`. If a result underflows to zero, the code selects the constant zero. On processors that do
+//! not flush subnormals, a product that underflows takes a hundred times as long as other products,
+//! and a softmax with a mask would compute many products that underflow. So for such processors, the
+//! code also selects an argument for which no product underflows.
 
 use fusebox_core::builder::{IntPredicate, Term};
 
@@ -135,7 +136,7 @@ impl<'f> TwoFactors<'f> {
 /// Multiplies `x`, a number between 1/2 and 2, by 2^n for the `n` in the low bits of `shifted`. The
 /// code adds `n` to the exponent bits of `x`. If `n` is 128, the sum can exceed the bits of
 /// infinity; the code then replaces the sum by the bits of infinity. For `n` below -126 the result
-/// is undefined. The caller passes a finite `argument`, or a NaN if the result must be NaN.
+/// is undefined. The result is NaN if `argument` is NaN.
 fn scale_bits<'f>(x: Term<'f>, shifted: Term<'f>, argument: Term<'f>) -> Term<'f> {
     let bits = x.to_bits() + shifted.to_bits().shli(23_i64);
     let infinity = bits.integer(0x7f80_0000);
@@ -153,7 +154,7 @@ pub fn exp(x: Term<'_>) -> Term<'_> {
     if scales_bits(x) {
         // The least f32 whose exponential is a normal number.
         let counts = x.not_below(f64::from(-87.336_54_f32));
-        let x = counts.select(x.at_most(89.0), x.number(0.0));
+        let x = x.at_most(89.0);
         let Reduced { shifted, r } = reduce(x);
         let result = r.polynomial(&EXP_TAIL_F32).mul_add(r, 1.0).mul_add(r, 1.0);
         return counts.select(scale_bits(result, shifted, x), x.number(0.0));
@@ -170,7 +171,7 @@ pub fn exp(x: Term<'_>) -> Term<'_> {
 pub fn exp2(x: Term<'_>) -> Term<'_> {
     if scales_bits(x) {
         let counts = x.not_below(-126.0);
-        let x = counts.select(x.at_most(128.0), x.number(0.0));
+        let x = x.at_most(128.0);
         let shifted = x + rounder(x);
         let result = exp2_of_remainder(x - (shifted - rounder(x)));
         return counts.select(scale_bits(result, shifted, x), x.number(0.0));
