@@ -11,10 +11,10 @@
 //! and underflow to subnormals correctly. The second factor of `2^n` is one of two constants, which
 //! the sign of `x` selects so that the first factor is a normal number. If the target flushes
 //! subnormal f32 to zero, the code adds `n` to the exponent bits of `e^r` instead of multiplying by
-//! `2^n`. If a result underflows to zero, the code selects the constant zero. On processors that do
-//! not flush subnormals, a product that underflows takes a hundred times as long as other products,
-//! and a softmax with a mask would compute many products that underflow. So for such processors, the
-//! code also selects an argument for which no product underflows.
+//! `2^n`. If a result underflows to zero, the code selects the constant zero. On processors that
+//! do not flush subnormals, a product that underflows takes a hundred times as long as other
+//! products, and a softmax with a mask would compute many products that underflow. So for such
+//! processors, the code also selects an argument for which no product underflows.
 
 use fusebox_core::builder::{IntPredicate, Term};
 
