@@ -43,13 +43,18 @@ pub fn try_for_each<T: Send, E: Send>(
     items: Vec<T>,
     work: impl Fn(T) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
-    let first = FirstError::default();
+    // The number of the first item that failed, and its error.
+    let first: Mutex<Option<(usize, E)>> = Mutex::default();
     for_each_numbered(workers, items, |number, item| {
         if let Err(error) = work(item) {
-            first.record(number, error);
+            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.as_ref().is_none_or(|&(earlier, _)| number < earlier) {
+                *first = Some((number, error));
+            }
         }
     });
-    first.into_result()
+    let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
+    first.map_or(Ok(()), |(_, error)| Err(error))
 }
 
 /// Calls `work` once with each item and its position in `items`, as [`for_each`] does.
@@ -61,27 +66,4 @@ fn for_each_numbered<T: Send>(workers: &dyn Workers, items: Vec<T>, work: impl F
             work(number, item);
         }
     });
-}
-
-/// The error of the item with the smallest number, among the errors that threads record.
-struct FirstError<E>(Mutex<Option<(usize, E)>>);
-
-impl<E> Default for FirstError<E> {
-    fn default() -> Self {
-        FirstError(Mutex::default())
-    }
-}
-
-impl<E> FirstError<E> {
-    fn record(&self, number: usize, error: E) {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref().is_none_or(|&(earlier, _)| number < earlier) {
-            *first = Some((number, error));
-        }
-    }
-
-    fn into_result(self) -> Result<(), E> {
-        let first = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        first.map_or(Ok(()), |(_, error)| Err(error))
-    }
 }
