@@ -4,14 +4,15 @@
     run.py --fusebox target/release/fusebox                 all cases, five rounds
     run.py --fusebox … --only 'run/*,compile/dot_*'         some of them
     run.py --fusebox … --widest                             with the widest vectors of the processor, on both sides
+    run.py --fusebox … --base OTHER --only 'routine/*'      against another build of fusebox instead of XLA
     run.py --list
 
 Without --widest, both sides run as on a processor with AVX2, on x86-64 with Linux: `cargo build --release -p without-avx512` makes
 the library that is preloaded for this. An option of XLA would not do, as libraries of XLA ask the processor themselves.
 
 The cases `run/*` are operations that XLA computes fast and that fusebox once computed slowly. The cases `compile/*` are single
-products and convolutions of many shapes, and other programs for which XLA calls a library instead of compiling code. Each
-measurement of either side is a new process; the sides alternate. A time is the least of the rounds: run time the least of the
+products and convolutions of many shapes, and other programs for which XLA calls a library instead of compiling code. The cases
+`routine/*` are sorts, Fourier transforms and factorisations, which neither side compiles to kernels. Each measurement of either side is a new process; the sides alternate. A time is the least of the rounds: run time the least of the
 medians, compile time the least of the first compilations of a process. fusebox's compile time includes reading HLO text, XLA's
 begins with StableHLO in memory. Results are compared, each relative to its largest number.
 
@@ -44,6 +45,18 @@ def integers(most, *shape):
 
 def doubles(*shape):
     return lambda random: random.standard_normal(shape)
+
+
+def complexes(*shape):
+    return lambda random: (random.standard_normal(shape) + 1j * random.standard_normal(shape)).astype(np.complex64)
+
+
+def positive(*shape, dtype=np.float32):
+    """Makes symmetric matrices whose eigenvalues are positive."""
+    def make(random):
+        a = random.standard_normal(shape)
+        return (a @ np.swapaxes(a, -1, -2) / shape[-1] + np.eye(shape[-1])).astype(dtype)
+    return make
 
 
 def edit_distance(a, b):
@@ -146,6 +159,45 @@ case('compile/minimum_of_5x5', lambda x: window(x, 5, lax.min), (1, 64, 64, 8))
 case('compile/n_body', lambda p: jnp.sum((p[None] - p[:, None]) / (1e-3 + jnp.sum((p[None] - p[:, None]) ** 2, -1, keepdims=True)) ** 1.5, 1), (200, 3))
 case('compile/reversed_rows', lambda x: x[::-1] + x[:, ::-1] * 2 + jnp.flip(x), (10, 10))
 
+case('routine/cholesky_400', jnp.linalg.cholesky, positive(400, 400))
+case('routine/cholesky_1000_f64', jnp.linalg.cholesky, positive(1000, 1000, dtype=np.float64))
+case('routine/cholesky_200_of_30', jnp.linalg.cholesky, positive(200, 30, 30))
+case('routine/lu_400', jax.scipy.linalg.lu, (400, 400))
+case('routine/solve_200', jnp.linalg.solve, (200, 200), (200, 50))
+case('routine/solve_100_of_20_f64', jnp.linalg.solve, doubles(100, 20, 20), doubles(100, 20, 3))
+case('routine/inverse_300_c64', jnp.linalg.inv, complexes(300, 300))
+for size, columns in ((200, 16), (200, 200), (500, 100), (1000, 1000)):
+    case(f'routine/triangular_{size}_{columns}', lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True), positive(size, size), (size, columns))
+case('routine/qr_400', jnp.linalg.qr, (400, 400))
+case('routine/qr_1000x50_f64', jnp.linalg.qr, doubles(1000, 50))
+case('routine/qr_100_of_20', jnp.linalg.qr, (100, 20, 20))
+case('routine/svd_30_of_20', lambda a: jnp.linalg.svd(a, full_matrices=False), (30, 20, 20))
+for size in (100, 300):
+    case(f'routine/svd_{size}', lambda a: jnp.linalg.svd(a, full_matrices=False), (size, size))
+case('routine/svd_200_f64', jnp.linalg.svd, doubles(200, 200))
+case('routine/svd_120_c64', jnp.linalg.svd, complexes(120, 120))
+case('routine/svd_values_500x100', lambda a: jnp.linalg.svd(a, compute_uv=False), (500, 100))
+case('routine/eigh_50_of_20', jnp.linalg.eigh, positive(50, 20, 20))
+for size in (100, 400):
+    case(f'routine/eigh_{size}', jnp.linalg.eigh, positive(size, size))
+case('routine/eigh_200_f64', jnp.linalg.eigh, positive(200, 200, dtype=np.float64))
+case('routine/eigh_values_300', jnp.linalg.eigvalsh, positive(300, 300))
+case('routine/eig_100', jnp.linalg.eig, (100, 100))
+case('routine/eig_60_c64', jnp.linalg.eig, complexes(60, 60))
+case('routine/sort_100000', jnp.sort, (100_000,))
+case('routine/sort_1000_of_1000', jnp.sort, (1000, 1000))
+case('routine/argsort_100000', jnp.argsort, (100_000,))
+case('routine/top_20_of_10000', lambda x: lax.top_k(x, 20), (50, 10_000))
+for size in (60, 1009, 4096):
+    case(f'routine/fft_{size}_c64', jnp.fft.fft, complexes(300, size))
+case('routine/rfft_1000_f64', jnp.fft.rfft, doubles(300, 1000))
+case('routine/irfft_2048', lambda x: jnp.fft.irfft(jnp.fft.rfft(x)), (300, 2048))
+case('routine/fft_100x100x20', lambda x: jnp.fft.fftn(x), complexes(100, 100, 20))
+case('routine/dot_512', jnp.dot, (512, 512), (512, 512))
+case('routine/dot_300_f64', jnp.dot, doubles(300, 300), doubles(300, 300))
+case('routine/dot_256_c64', jnp.dot, complexes(256, 256), complexes(256, 256))
+case('routine/dot_20_of_100_c64', jnp.matmul, complexes(20, 100, 100), complexes(20, 100, 100))
+
 
 def of_xla(name, seconds=0.3):
     """Measures a case in this process: first compilation in ms, median of runs in us."""
@@ -164,18 +216,22 @@ def of_xla(name, seconds=0.3):
 
 
 class Measured:
-    """A case with its program in a folder, and the least times of both sides."""
+    """A case with its program in a folder, and the times of both sides."""
 
-    def __init__(self, name, folder, fusebox, environment):
+    def __init__(self, name, folder, fusebox, base, environment):
         self.name, self.values = name, arguments(name)
-        base = os.path.join(folder, name.replace('/', '.'))
-        self.module, self.inputs, self.outputs = (f'{base}.{kind}' for kind in ('hlo', 'in.npz', 'out.npz'))
+        files = os.path.join(folder, name.replace('/', '.'))
+        self.module, self.inputs, self.outputs = (f'{files}.{kind}' for kind in ('hlo', 'in.npz', 'out.npz'))
         with open(self.module, 'w') as file:
             file.write(jax.jit(CASES[name][0]).lower(*self.values).as_text('hlo'))
         np.savez(self.inputs, **{f'arr_{i}': value for i, value in enumerate(self.values)})
         self.options = ['--target', 'cpu', '--no-tuned', '--no-cache', '--no-config', '--inputs', self.inputs]
         self.fusebox, self.environment = fusebox, environment
-        self.ours, self.xla = [], []
+        self.base = self.bench(base) if base else [sys.executable, __file__, '--xla', name]
+        self.ours, self.others = [], []
+
+    def bench(self, program):
+        return [program, 'bench', self.module, *self.options, '--json']
 
     def difference(self):
         command = [self.fusebox, 'run', self.module, *self.options, '--outputs', self.outputs]
@@ -187,18 +243,18 @@ class Measured:
         return worst
 
     def round(self):
-        of_fusebox = [self.fusebox, 'bench', self.module, *self.options, '--json']
-        for command, times in ((of_fusebox, self.ours), ([sys.executable, __file__, '--xla', self.name], self.xla)):
+        for command, times in ((self.bench(self.fusebox), self.ours), (self.base, self.others)):
             line = subprocess.run(command, check=True, capture_output=True, text=True, env=self.environment).stdout
             times.append(json.loads(line.splitlines()[-1]))
 
     def least(self, what):
-        return tuple(min(side[what] for side in sides) for sides in (self.xla, self.ours))
+        return tuple(min(side[what] for side in sides) for sides in (self.others, self.ours))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--fusebox')
+    parser.add_argument('--base', help='another build of fusebox, against which to measure instead of XLA')
     parser.add_argument('--only', default='*', help='names, with *, separated by commas')
     parser.add_argument('--rounds', type=int, default=5)
     parser.add_argument('--widest', action='store_true')
@@ -219,20 +275,21 @@ def main():
         if not os.path.exists(library):
             sys.exit(f'{library} is missing: cargo build --release -p without-avx512, or --widest')
         environment['LD_PRELOAD'] = os.path.realpath(library)
-    ratios = {'run': [], 'compile': []}
-    print(f'{"":32} {"XLA us":>9} {"us":>9} {"run":>6} {"XLA ms":>8} {"ms":>8} {"compile":>8}  difference')
+    ratios = {'run': [], 'compile': [], 'routine': []}
+    other = 'base' if options.base else 'XLA'
+    print(f'{"":32} {f"{other} us":>9} {"us":>9} {"run":>6} {f"{other} ms":>8} {"ms":>8} {"compile":>8}  difference')
     with tempfile.TemporaryDirectory() as folder:
         for name in chosen:
             jax.config.update('jax_enable_x64', any(callable(shape) for shape in CASES[name][1]))
-            measured = Measured(name, folder, options.fusebox, environment)
+            measured = Measured(name, folder, options.fusebox, options.base, environment)
             difference = measured.difference()
             for _ in range(options.rounds):
                 measured.round()
-            (xla, ours), (xla_ms, ours_ms) = measured.least('median_us'), measured.least('compile_ms')
-            run, compile = ours / xla, ours_ms / xla_ms
-            ratios[name.split('/')[0]].append(run if name.startswith('run/') else compile)
-            print(f'{name:32} {xla:9.1f} {ours:9.1f} {run:6.2f} {xla_ms:8.1f} {ours_ms:8.1f} {compile:8.2f}  {difference:.1e}', flush=True)
-    for what, limit in (('run', 1.1), ('compile', 1.5)):
+            (others, ours), (others_ms, ours_ms) = measured.least('median_us'), measured.least('compile_ms')
+            run, compile = ours / others, ours_ms / others_ms
+            ratios[name.split('/')[0]].append(compile if name.startswith('compile/') else run)
+            print(f'{name:32} {others:9.1f} {ours:9.1f} {run:6.2f} {others_ms:8.1f} {ours_ms:8.1f} {compile:8.2f}  {difference:.1e}', flush=True)
+    for what, limit in (('run', 1.1), ('compile', 1.5), ('routine', 1.1)):
         of = ratios[what]
         if of:
             mean = math.exp(sum(map(math.log, of)) / len(of))

@@ -10,7 +10,7 @@ use crate::{RoutineError, Workers};
 
 /// Maximum number of columns that are factorised column by column. A larger number of columns is
 /// split into two halves.
-const NARROW: usize = 8;
+const NARROW: usize = 16;
 
 /// The row exchanges of a factorisation, and whether the matrix is singular.
 #[derive(Debug)]

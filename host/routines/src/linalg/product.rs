@@ -27,6 +27,19 @@ fn width(columns: usize, cost: usize) -> usize {
     least.next_multiple_of(16).min(columns.max(1))
 }
 
+/// Minimum number of columns per piece of a system, and maximum number of pieces. Each piece reads
+/// the whole triangle, so narrow pieces wait for memory.
+const SYSTEM_COLUMNS: usize = 32;
+const SYSTEM_PIECES: usize = 16;
+
+/// Returns the number of columns per piece of a system of equations. `cost` is the number of
+/// multiplications per column. The number of pieces is a power of two, so that threads get equal
+/// shares.
+fn system_width(columns: usize, cost: usize) -> usize {
+    let most = (columns / SYSTEM_COLUMNS).min(columns.saturating_mul(cost) / PIECE).clamp(1, SYSTEM_PIECES);
+    columns.div_ceil(1 << most.ilog2()).next_multiple_of(8)
+}
+
 /// Properties of the triangular matrix of a system of equations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Triangle {
@@ -54,7 +67,7 @@ pub(crate) fn solve_triangle<T: Scalar>(
     if n == 0 || right.is_empty() {
         return Ok(());
     }
-    let width = width(right.len() / n, n * n / 2);
+    let width = system_width(right.len() / n, n * n / 2);
     try_for_each(workers, right.chunks_mut(width * n).collect(), |piece| {
         let columns = piece.len() / n;
         let piece = MatMut::from_column_major_slice_mut(piece, n, columns);
