@@ -241,14 +241,24 @@ macro_rules! with_radix {
     };
 }
 
+/// Whether a register holds more than one number. For processors whose registers do not, the
+/// specialised butterflies are not compiled.
+const fn has_lanes<S: Simd, T: Element>() -> bool {
+    size_of::<T::Register<S>>() > size_of::<T>()
+}
+
 impl<T: Element> Stage<T> {
     #[inline(always)]
     fn run<S: Simd>(&self, simd: S, from: &[T], to: &mut [T]) {
         let Stage { radix, groups, stride, roots, twiddles } = self;
         let butterflies = Butterflies { groups: *groups, stride: *stride, roots, twiddles, from, to };
-        with_radix!(*radix,
-            R => simd.vectorize(OfRadix::<_, R>(butterflies)),
-            _ => simd.vectorize(OfAnyRadix(butterflies)))
+        if const { has_lanes::<S, T>() } {
+            with_radix!(*radix,
+                R => simd.vectorize(OfRadix::<_, R>(butterflies)),
+                _ => simd.vectorize(OfAnyRadix(butterflies)))
+        } else {
+            simd.vectorize(OfAnyRadix(butterflies))
+        }
     }
 
     /// Transforms lines in place if this is the only stage, and a register has as many lanes as a
@@ -256,8 +266,12 @@ impl<T: Element> Stage<T> {
     #[inline(always)]
     fn run_in_place<S: Simd>(&self, simd: S, elements: &mut [T]) -> bool {
         let roots = &self.roots[..];
-        with_radix!(self.radix,
-            R => { simd.vectorize(InPlace::<_, R> { roots, elements }); true },
-            _ => false)
+        if const { has_lanes::<S, T>() } {
+            with_radix!(self.radix,
+                R => { simd.vectorize(InPlace::<_, R> { roots, elements }); true },
+                _ => false)
+        } else {
+            false
+        }
     }
 }
