@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use num_complex::Complex;
-use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
+use rustfft::{Fft, FftDirection, FftNum};
 
+use super::planner;
 use crate::{RoutineError, scratch as reserve};
 
 /// A real type for which transforms are implemented: an element type of arrays, or vectors whose
@@ -40,7 +41,7 @@ impl TransformReal for f32 {
     }
 
     fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<f32>> {
-        FftPlanner::new().plan_fft(length, direction)
+        planner::plan(length, direction)
     }
 }
 
@@ -56,7 +57,7 @@ impl TransformReal for f64 {
     }
 
     fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<f64>> {
-        FftPlanner::new().plan_fft(length, direction)
+        planner::plan(length, direction)
     }
 }
 

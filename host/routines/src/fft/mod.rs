@@ -15,6 +15,7 @@ mod lines;
 mod method;
 mod mixed_radix;
 mod pass;
+mod planner;
 mod real;
 mod registers;
 mod whole;
