@@ -16,6 +16,9 @@ const PART: usize = 1 << 13;
 /// least 8 bytes.
 const BLOCK: usize = 16;
 
+/// Number of bytes of which the distance of gathered lines is no multiple.
+const CACHE_LINES: usize = 256;
+
 /// Transforms the middle dimension of an array of shape `(outer, length, inner)`. The output has
 /// the shape `(outer, inner, length)`. The `length` of the input may differ from the `length` of
 /// the output. The transform `line` determines both lengths.
@@ -62,9 +65,9 @@ fn columns<L: LineTransform>(
 ) -> Result<(), RoutineError> {
     let (read, written) = line.lengths();
     let count = (PART / written).next_multiple_of(BLOCK).max(BLOCK);
-    // Gathered lines start `distance` elements apart. If this distance were a power of two, the
-    // lines would map to few cache sets.
-    let distance = read + 8;
+    // Gathered lines start `distance` elements apart. If this distance were a multiple of a large
+    // power of two, the lines would map to few cache sets.
+    let distance = if (read * size_of::<L::Input>()).is_multiple_of(CACHE_LINES) { read + 8 } else { read };
     let slabs = input.chunks(read * inner).zip(output.chunks_mut(inner * written));
     let parts = slabs.flat_map(|(input, output)| {
         let part = move |(part, output)| (input, part * count, output);
