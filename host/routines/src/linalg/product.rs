@@ -30,7 +30,7 @@ fn width(columns: usize, cost: usize) -> usize {
 /// Minimum number of columns per piece of a system, and maximum number of pieces. Each piece reads
 /// the whole triangle, so narrow pieces wait for memory.
 const SYSTEM_COLUMNS: usize = 32;
-const SYSTEM_PIECES: usize = 16;
+const SYSTEM_PIECES: usize = 64;
 
 /// Returns the number of columns per piece of a system of equations. `cost` is the number of
 /// multiplications per column. The number of pieces is a power of two, so that threads get equal
