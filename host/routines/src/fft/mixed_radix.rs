@@ -197,7 +197,7 @@ impl<T: Element> WithSimd for Transform<'_, T> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Transform { plan, input, output, scratch } = self;
         if let (None, [stage]) = (input, &plan.stages[..])
-            && size_of::<T::Register<S>>() == T::Vector::COUNT * size_of::<T>()
+            && const { size_of::<T::Register<S>>() == T::Vector::COUNT * size_of::<T>() }
             && stage.run_in_place(simd, output)
         {
             return;
@@ -241,24 +241,19 @@ macro_rules! with_radix {
     };
 }
 
-/// Whether a register holds more than one number. For processors whose registers do not, the
-/// specialised butterflies are not compiled.
-const fn has_lanes<S: Simd, T: Element>() -> bool {
-    size_of::<T::Register<S>>() > size_of::<T>()
-}
-
 impl<T: Element> Stage<T> {
     #[inline(always)]
     fn run<S: Simd>(&self, simd: S, from: &[T], to: &mut [T]) {
         let Stage { radix, groups, stride, roots, twiddles } = self;
         let butterflies = Butterflies { groups: *groups, stride: *stride, roots, twiddles, from, to };
-        if const { has_lanes::<S, T>() } {
-            with_radix!(*radix,
-                R => simd.vectorize(OfRadix::<_, R>(butterflies)),
-                _ => simd.vectorize(OfAnyRadix(butterflies)))
-        } else {
-            simd.vectorize(OfAnyRadix(butterflies))
+        // The specialised butterflies take long to compile, so processors whose registers hold one
+        // number do without them.
+        if const { size_of::<T::Register<S>>() == size_of::<T>() } {
+            return simd.vectorize(OfAnyRadix(butterflies));
         }
+        with_radix!(*radix,
+            R => simd.vectorize(OfRadix::<_, R>(butterflies)),
+            _ => simd.vectorize(OfAnyRadix(butterflies)))
     }
 
     /// Transforms lines in place if this is the only stage, and a register has as many lanes as a
@@ -266,12 +261,8 @@ impl<T: Element> Stage<T> {
     #[inline(always)]
     fn run_in_place<S: Simd>(&self, simd: S, elements: &mut [T]) -> bool {
         let roots = &self.roots[..];
-        if const { has_lanes::<S, T>() } {
-            with_radix!(self.radix,
-                R => { simd.vectorize(InPlace::<_, R> { roots, elements }); true },
-                _ => false)
-        } else {
-            false
-        }
+        with_radix!(self.radix,
+            R => { simd.vectorize(InPlace::<_, R> { roots, elements }); true },
+            _ => false)
     }
 }

@@ -15,9 +15,8 @@ const PART: usize = 1 << 13;
 /// interleaved lines are adjacent, and fill at least two cache lines, because an element has at
 /// least 8 bytes.
 const BLOCK: usize = 16;
-
-/// Number of bytes of which the distance of gathered lines is no multiple.
-const CACHE_LINES: usize = 256;
+/// Gathered lines map to few cache sets if their distance is a multiple of this number of bytes.
+const CONFLICTING: usize = 256;
 
 /// Transforms the middle dimension of an array of shape `(outer, length, inner)`. The output has
 /// the shape `(outer, inner, length)`. The `length` of the input may differ from the `length` of
@@ -65,9 +64,8 @@ fn columns<L: LineTransform>(
 ) -> Result<(), RoutineError> {
     let (read, written) = line.lengths();
     let count = (PART / written).next_multiple_of(BLOCK).max(BLOCK);
-    // Gathered lines start `distance` elements apart. If this distance were a multiple of a large
-    // power of two, the lines would map to few cache sets.
-    let distance = if (read * size_of::<L::Input>()).is_multiple_of(CACHE_LINES) { read + 8 } else { read };
+    // Gathered lines start `distance` elements apart.
+    let distance = if (read * size_of::<L::Input>()).is_multiple_of(CONFLICTING) { read + 8 } else { read };
     let slabs = input.chunks(read * inner).zip(output.chunks_mut(inner * written));
     let parts = slabs.flat_map(|(input, output)| {
         let part = move |(part, output)| (input, part * count, output);
