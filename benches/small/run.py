@@ -12,10 +12,11 @@ the library that is preloaded for this. An option of XLA would not do, as librar
 
 The cases `run/*` are operations that XLA computes fast and that fusebox once computed slowly. The cases `compile/*` are single
 products and convolutions of many shapes, and other programs for which XLA calls a library instead of compiling code. The cases
-`routine/*` are sorts, Fourier transforms and factorisations, which neither side compiles to kernels. Each measurement of either
-side is a new process; the sides alternate. A time is the least of the rounds: run time the least of the medians, compile time the
-least of the first compilations of a process. fusebox's compile time includes reading HLO text, XLA's begins with StableHLO in
-memory. Results are compared, each relative to its largest number; signs of eigenvectors and singular vectors may differ.
+`routine/*` are sorts, Fourier transforms, factorisations and products; for most of their work both sides call libraries. Each
+measurement of either side is a new process; the sides alternate. A time is the least of the rounds: run time the least of the
+medians, compile time the least of the first compilations of a process. fusebox's compile time includes reading HLO text, XLA's
+begins with StableHLO in memory. Results are compared, each relative to its largest number; signs of eigenvectors and singular
+vectors may differ.
 
 Python needs jax; nothing else is read but the programs that are made here.
 """
